@@ -1,0 +1,37 @@
+import type { KubernetesObject } from "@kubernetes/client-node";
+
+/** A full desired object: `apiVersion`, `kind`, `metadata.name` and `metadata.namespace` are set; only owned fields are present. */
+export type DesiredObject = KubernetesObject & {
+  apiVersion: string;
+  kind: string;
+  metadata: { name: string; namespace: string };
+};
+
+/** What identifies one object that exists in the cluster; the uid guards against deleting a successor of the same name. */
+export interface ObjectRef {
+  apiVersion: string;
+  kind: string;
+  namespace: string;
+  name: string;
+  uid: string;
+}
+
+/** A Kubernetes Event to record on the reconciled object. */
+export interface EventNote {
+  type: "Normal" | "Warning";
+  reason: string;
+  message: string;
+}
+
+/**
+ * What one reconcile decided. Pure data: `operator/execute` applies, prunes, writes the status once and records the events.
+ * `apply` holds every child that must exist, also unchanged ones; execute skips those whose owned fields are already as wanted.
+ */
+export interface Plan<Status> {
+  apply: readonly DesiredObject[];
+  remove: readonly ObjectRef[];
+  status: Status;
+  events: readonly EventNote[];
+  /** Milliseconds until the object should be looked at again without a change; absent: only on changes. */
+  requeueAfter?: number;
+}
