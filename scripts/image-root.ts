@@ -6,7 +6,7 @@ import type { TarEntry } from "./image-tar.ts";
 
 /** Where the executable lies in the image; its folder is the image's PATH. */
 export const executablePath = "/usr/local/bin/netaminity";
-/** User and group of the process: the number that "nonroot" images commonly use. */
+/** User and group of the process, also in image-etc/: the number that "nonroot" images commonly use. */
 export const userId = 65532;
 
 /**
@@ -35,12 +35,8 @@ export function librariesOf(binary: string, lddOutput: string): string[] {
   return [...new Set(paths)].sort();
 }
 
-/** `/etc` as the process sees it. Host names come from `/etc/hosts` first: glibc without this file asks the network first. */
-const accounts: readonly [path: string, text: string][] = [
-  ["etc/group", `root:x:0:\nnetaminity:x:${userId}:\n`],
-  ["etc/nsswitch.conf", "passwd: files\ngroup: files\nhosts: files dns\n"],
-  ["etc/passwd", `root:x:0:0:root:/:/sbin/nologin\nnetaminity:x:${userId}:${userId}:netaminity:/:/sbin/nologin\n`],
-];
+/** `/etc` as the process sees it. Host names come from `/etc/hosts` first: glibc without nsswitch.conf asks the network first. */
+const accounts = ["group", "nsswitch.conf", "passwd"];
 
 /**
  * Entries of the one layer, sorted by path. No CA bundle: the API server's CA is mounted beside the token, and Bun carries
@@ -49,7 +45,7 @@ const accounts: readonly [path: string, text: string][] = [
 export async function rootEntries(binary: string): Promise<TarEntry[]> {
   const files = new Map<string, TarEntry>();
   const add = (path: string, mode: number, content: Uint8Array) => files.set(path, { path, mode, content });
-  for (const [path, text] of accounts) add(path, 0o644, new TextEncoder().encode(text));
+  for (const name of accounts) add(`etc/${name}`, 0o644, await Bun.file(`${import.meta.dir}/image-etc/${name}`).bytes());
   add(executablePath.slice(1), 0o755, await Bun.file(binary).bytes());
   for (const library of await loadedFiles(binary)) {
     // The path as the loader asks for it, with the content that a chain of links leads to.
