@@ -1,0 +1,85 @@
+#!/usr/bin/env bun
+/**
+ * Builds the executable: `bun scripts/build.ts [--target linux-x64|linux-arm64]... [--force]`.
+ * Without a target: dist/netaminity for this machine; with one: dist/netaminity-TARGET. Does nothing when nothing changed.
+ */
+import { mkdir, readFile, rename, rm, stat, writeFile } from "node:fs/promises";
+import { join } from "node:path";
+import { parseArgs } from "node:util";
+
+const root = join(import.meta.dir, "..");
+const targets = ["linux-x64", "linux-arm64"];
+
+const { values } = parseArgs({
+  options: { target: { type: "string", multiple: true, default: [] }, force: { type: "boolean", default: false } },
+});
+for (const target of values.target) {
+  if (!targets.includes(target)) {
+    console.error(`build: unknown target ${JSON.stringify(target)}; accepted: ${targets.join(", ")}`);
+    process.exit(2);
+  }
+}
+for (const target of values.target.length > 0 ? values.target : [undefined]) {
+  await build(target);
+}
+
+async function build(target: string | undefined): Promise<void> {
+  const output = join(root, "dist", target === undefined ? "netaminity" : `netaminity-${target}`);
+  const digest = await digestOfInputs(target);
+  const stamp = `${output}.digest`;
+  const current = (await readFile(stamp, "utf8").catch(() => "")) === digest && (await exists(output));
+  if (current && !values.force) {
+    console.log(`build: ${output} is current`);
+    return;
+  }
+  await mkdir(join(root, "dist"), { recursive: true });
+  // Built beside and renamed, so that a running executable is never written to and a failed build leaves the old one.
+  const fresh = `${output}.${process.pid}.tmp`;
+  const args = [
+    "build",
+    "--compile",
+    "--minify",
+    "--sourcemap=inline",
+    // The executable must not pick up files of the folder in which somebody starts it.
+    "--no-compile-autoload-dotenv",
+    "--no-compile-autoload-bunfig",
+    ...(target === undefined ? [] : [`--target=bun-${target}`]),
+    "src/main.ts",
+    "--outfile",
+    fresh,
+  ];
+  const bun = Bun.spawn([process.execPath, ...args], { cwd: root, stdout: "pipe", stderr: "pipe" });
+  const [out, error, code] = await Promise.all([
+    new Response(bun.stdout).text(),
+    new Response(bun.stderr).text(),
+    bun.exited,
+  ]);
+  if (code !== 0) {
+    await rm(fresh, { force: true });
+    console.error(`build: bun build failed\n${out}${error}`);
+    process.exit(1);
+  }
+  await rename(fresh, output);
+  await writeFile(stamp, digest);
+  console.log(`build: ${output} (${Math.round((await stat(output)).size / 1e6)} MB)`);
+}
+
+/** Covers everything that ends up in the executable, the compiler included. */
+async function digestOfInputs(target: string | undefined): Promise<string> {
+  const hash = new Bun.CryptoHasher("sha256");
+  const sources = await Array.fromAsync(new Bun.Glob("src/**/*.{ts,json,yaml}").scan({ cwd: root }));
+  const files = [...sources.sort(), "package.json", "package-lock.json", "tsconfig.json", "scripts/build.ts"];
+  hash.update(`${Bun.version} ${target ?? `${process.platform}-${process.arch}`}\n`);
+  for (const file of files) {
+    hash.update(`${file}\n`);
+    hash.update(await readFile(join(root, file)));
+  }
+  return hash.digest("hex");
+}
+
+async function exists(path: string): Promise<boolean> {
+  return await stat(path).then(
+    () => true,
+    () => false,
+  );
+}

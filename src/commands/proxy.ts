@@ -1,0 +1,48 @@
+import { defineCommand } from "citty";
+import { startProxy } from "../agent/proxy.ts";
+import { proxyRole } from "../config/proxy.ts";
+import { formatHostPort } from "../endpoint.ts";
+import { createMetrics } from "../metrics.ts";
+import { openSecrets } from "../secret.ts";
+import { listenForStop } from "./lifetime.ts";
+import { explainListenFailure, serveUntilStopped } from "./serve.ts";
+import { answeredHelp, settingsAndLog } from "./settings.ts";
+
+export const proxyCommand = defineCommand({
+  meta: { name: proxyRole.name, description: proxyRole.summary },
+  run: ({ rawArgs }) => runProxy(rawArgs),
+});
+
+async function runProxy(args: readonly string[]): Promise<void> {
+  if (answeredHelp(proxyRole, args)) {
+    return;
+  }
+  const stop = listenForStop();
+  const { settings, log } = settingsAndLog(proxyRole, args);
+  const { listen, consumerListen, healthListen, deadline, acceptProxyProtocol, drainTimeout } = settings;
+  await using secrets = await openSecrets({
+    value: settings.secret,
+    file: settings.secretFile,
+    previousFile: settings.previousSecretFile,
+    log,
+  });
+  const metrics = createMetrics();
+  const wanted = `${formatHostPort(listen)} and ${formatHostPort(consumerListen)}`;
+  const role = await explainListenFailure(wanted, () =>
+    startProxy({ listen, consumerListen, secrets, deadline, acceptProxyProtocol, log, metrics }),
+  );
+  await serveUntilStopped({
+    role,
+    healthListen,
+    drainTimeout,
+    metrics: () => metrics.expose(),
+    stop,
+    log,
+    listening: (port) =>
+      log.info("listening", {
+        rendezvous: formatHostPort({ host: listen.host, port: role.rendezvousPort }),
+        consumers: formatHostPort({ host: consumerListen.host, port: role.consumerPort }),
+        health: formatHostPort({ host: healthListen.host, port }),
+      }),
+  });
+}

@@ -1,0 +1,58 @@
+import { defineCommand, runCommand } from "citty";
+import { rootHelp } from "../config/help.ts";
+import { suggestion } from "../config/nearest.ts";
+import { roles } from "../config/roles.ts";
+import { version } from "../config/version.ts";
+import { ExitError, errorText, UsageError } from "../errors.ts";
+
+/** The command tree. Each role is loaded only when it is asked for: proxy and target must not pay for the operator. */
+const subCommands = {
+  operator: async () => (await import("./operator.ts")).operatorCommand,
+  proxy: async () => (await import("./proxy.ts")).proxyCommand,
+  target: async () => (await import("./target.ts")).targetCommand,
+};
+
+const root = defineCommand({ meta: { name: "netaminity", version }, subCommands });
+
+/** Runs the command that the arguments name; a failure becomes one line on standard error and the exit code. */
+export async function runCommandLine(args: readonly string[]): Promise<void> {
+  try {
+    const answer = answerWithoutRole(args);
+    if (answer === undefined) {
+      await runCommand(root, { rawArgs: [...args] });
+    } else {
+      process.stdout.write(`${answer}\n`);
+    }
+  } catch (error) {
+    process.exit(report(error));
+  }
+}
+
+/** What is printed when the first argument names no role; undefined when it does. */
+function answerWithoutRole([first]: readonly string[]): string | undefined {
+  if (first === undefined || first === "--help" || first === "-h" || first === "help") {
+    return rootHelp(roles, version);
+  }
+  if (first === "--version" || first === "-v" || first === "version") {
+    return version;
+  }
+  if (!Object.hasOwn(subCommands, first)) {
+    const what = first.startsWith("-") ? "flag before a role" : "role";
+    throw new UsageError(
+      `unknown ${what} ${JSON.stringify(first)}${suggestion(first, Object.keys(subCommands))}; accepted: ${Object.keys(subCommands).join(", ")}`,
+    );
+  }
+  return undefined;
+}
+
+/** Prints why the process ends and returns its exit code. An error that nobody foresaw keeps its stack: it is a bug to be reported. */
+function report(error: unknown): number {
+  if (error instanceof ExitError) {
+    process.stderr.write(`netaminity: ${errorText(error)}\n`);
+    return error.exitCode;
+  }
+  process.stderr.write(
+    `netaminity: unexpected failure: ${error instanceof Error ? (error.stack ?? errorText(error)) : errorText(error)}\n`,
+  );
+  return 1;
+}

@@ -1,0 +1,37 @@
+import { roleHelp } from "../config/help.ts";
+import { readSettings } from "../config/read.ts";
+import { allSettingNames } from "../config/roles.ts";
+import type { Role, Table, Values } from "../config/table.ts";
+import { version } from "../config/version.ts";
+import { createLog, type Log, type LogFormat, type LogLevel } from "../log.ts";
+
+/** Answers `--help` and `--version` behind a role; true when it did. */
+export function answeredHelp(role: Role, args: readonly string[]): boolean {
+  if (args.includes("--help") || args.includes("-h")) {
+    process.stdout.write(`${roleHelp(role)}\n`);
+    return true;
+  }
+  if (args.includes("--version")) {
+    process.stdout.write(`${version}\n`);
+    return true;
+  }
+  return false;
+}
+
+/** Reads the settings of a role from the arguments and the process's environment, and makes the log that they ask for. */
+export function settingsAndLog<T extends Table>(
+  role: Role<T>,
+  args: readonly string[],
+): { settings: Values<T>; log: Log } {
+  const { values, warnings } = readSettings(role, {
+    args,
+    environment: process.env,
+    otherSettings: allSettingNames(),
+  });
+  const { logLevel, logFormat } = values as { logLevel: LogLevel; logFormat: LogFormat };
+  const log = createLog({ level: logLevel, format: logFormat });
+  for (const warning of warnings) {
+    log.warn(warning);
+  }
+  return { settings: values, log };
+}

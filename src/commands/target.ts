@@ -1,0 +1,51 @@
+import { defineCommand } from "citty";
+import { startTarget } from "../agent/target.ts";
+import { targetRole } from "../config/target.ts";
+import { formatHostPort } from "../endpoint.ts";
+import { createMetrics } from "../metrics.ts";
+import { openSecrets } from "../secret.ts";
+import { listenForStop } from "./lifetime.ts";
+import { serveUntilStopped } from "./serve.ts";
+import { answeredHelp, settingsAndLog } from "./settings.ts";
+
+export const targetCommand = defineCommand({
+  meta: { name: targetRole.name, description: targetRole.summary },
+  run: ({ rawArgs }) => runTarget(rawArgs),
+});
+
+async function runTarget(args: readonly string[]): Promise<void> {
+  if (answeredHelp(targetRole, args)) {
+    return;
+  }
+  const stop = listenForStop();
+  const { settings, log } = settingsAndLog(targetRole, args);
+  const { proxyEndpoint, endpoint, healthListen, drainTimeout } = settings;
+  await using secrets = await openSecrets({
+    value: settings.secret,
+    file: settings.secretFile,
+    previousFile: settings.previousSecretFile,
+    log,
+  });
+  const metrics = createMetrics();
+  const role = await startTarget({
+    proxyEndpoint,
+    endpoint,
+    secrets,
+    deadline: settings.deadline,
+    borePort: settings.borePort,
+    poolMin: settings.poolMin,
+    poolMax: settings.poolMax,
+    sendProxyProtocol: settings.sendProxyProtocol,
+    log,
+    metrics,
+  });
+  await serveUntilStopped({
+    role,
+    healthListen,
+    drainTimeout,
+    metrics: () => metrics.expose(),
+    stop,
+    log,
+    listening: (port) => log.info("listening", { health: formatHostPort({ host: healthListen.host, port }) }),
+  });
+}

@@ -1,0 +1,48 @@
+import { everyRole } from "./common.ts";
+import { boolean, duration, file, integer, listOf, oneOf, text } from "./kinds.ts";
+import { optional, type Role, withDefault } from "./table.ts";
+import { version } from "./version.ts";
+
+const namespaceName = text("NAMESPACE", "the name of a namespace", /^[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?$/);
+
+const settings = {
+  namespace: optional(listOf(namespaceName), "Namespace to serve; may be repeated. All when absent."),
+  workers: withDefault(integer(1, 64), "4", "Number of objects that are reconciled at once."),
+  kubeconfig: optional(file, "Kubeconfig file; inside a cluster the pod's service account is used when absent.", {
+    borrowedVariable: "KUBECONFIG",
+  }),
+  proxyHost: optional(
+    text("HOST", "a name or an address without a port", /^[a-zA-Z0-9]([a-zA-Z0-9.:_-]*[a-zA-Z0-9])?$|^[0-9a-fA-F:]+$/),
+    "Name or address under which targets reach the nodes' ports; needed for rendezvous Services of type NodePort.",
+  ),
+  agentImage: withDefault(
+    text("IMAGE", "an image reference", /^\S+$/),
+    `ghcr.io/exeteres/netaminity:${version}`,
+    "Image of the proxy and target pods.",
+  ),
+  agentImagePullPolicy: withDefault(
+    oneOf(["IfNotPresent", "Always", "Never"]),
+    "IfNotPresent",
+    "When the nodes pull that image.",
+  ),
+  agentImagePullSecrets: optional(
+    listOf(text("NAME", "the name of a Secret", /^[a-z0-9]([a-z0-9.-]{0,251}[a-z0-9])?$/)),
+    "Secret, in the namespace of the pods, that lets the nodes pull that image; may be repeated.",
+  ),
+  drainTimeout: withDefault(
+    duration("0s", "24h"),
+    "30s",
+    "Time that streams of a proxy or target pod get to finish when the pod is stopped.",
+  ),
+  leaderElect: withDefault(boolean, "true", "Let only one of several operators work at a time."),
+  leaderElectNamespace: optional(namespaceName, "Namespace of the Lease by which operators elect one.", {
+    borrowedVariable: "POD_NAMESPACE",
+  }),
+  ...everyRole,
+};
+
+export const operatorRole: Role<typeof settings> = {
+  name: "operator",
+  summary: "Reconcile the Tunnels, Proxies and Targets of a Kubernetes cluster.",
+  settings,
+};

@@ -1,0 +1,28 @@
+import { bothEnds, everyRole } from "./common.ts";
+import { integer, oneOf, remoteEndpoint } from "./kinds.ts";
+import { type Role, required, withDefault } from "./table.ts";
+
+const settings = {
+  proxyEndpoint: required(remoteEndpoint, "The rendezvous of the proxy to connect to."),
+  endpoint: required(remoteEndpoint, "The backend that consumers are carried to."),
+  ...bothEnds,
+  poolMin: withDefault(integer(0, 1024), "2", "Least number of idle data connections kept ready."),
+  poolMax: withDefault(integer(1, 4096), "64", "Greatest number of idle data connections kept ready."),
+  sendProxyProtocol: withDefault(
+    oneOf(["off", "v1", "v2"]),
+    "off",
+    "Tell the backend the consumer's address by a PROXY protocol header of this version.",
+  ),
+  borePort: withDefault(integer(0, 65_535), "0", "Port to ask a stock bore server for (0: any)."),
+  ...everyRole,
+};
+
+export const targetRole: Role<typeof settings> = {
+  name: "target",
+  summary: "Connect to a proxy and carry its consumers to a backend.",
+  settings,
+  check: ({ poolMin, poolMax }) =>
+    poolMin > poolMax
+      ? `pool-min is ${poolMin} and pool-max is ${poolMax}; accepted: pool-min not above pool-max`
+      : undefined,
+};

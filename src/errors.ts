@@ -1,0 +1,62 @@
+/** Errors that end the process, and how any error is turned into text. Each part of the program adds its own classes beside its code. */
+
+/** A failure that the person who started the program can mend: printed as one line without a stack trace, then the process exits. */
+export class ExitError extends Error {
+  override readonly name: string = "ExitError";
+
+  /** `exitCode`: 1 when the surroundings are at fault (a port that is taken), 2 when the settings are. */
+  constructor(
+    message: string,
+    readonly exitCode: 1 | 2,
+    options?: ErrorOptions,
+  ) {
+    super(message, options);
+  }
+}
+
+/** A setting or an argument is wrong. */
+export class UsageError extends ExitError {
+  override readonly name = "UsageError";
+
+  constructor(message: string, options?: ErrorOptions) {
+    super(message, 2, options);
+  }
+}
+
+/** The settings are fine but the role cannot start with them here and now. */
+export class StartError extends ExitError {
+  override readonly name = "StartError";
+
+  constructor(message: string, options?: ErrorOptions) {
+    super(message, 1, options);
+  }
+}
+
+const maxCauses = 5;
+
+/** The message of an error followed by those of its causes, as one line without stacks. */
+export function errorText(error: unknown): string {
+  const parts: string[] = [];
+  let current: unknown = error;
+  while (current !== undefined && current !== null && parts.length < maxCauses) {
+    const text = current instanceof Error ? current.message || current.name : String(current);
+    // Wrapping errors often repeat what they wrap.
+    if (!parts.some((part) => part.includes(text))) {
+      parts.push(text);
+    }
+    current = current instanceof Error ? current.cause : undefined;
+  }
+  return parts.join(": ").replaceAll(/\s*\n\s*/g, " ");
+}
+
+/** The system's code of a failed call (`ECONNREFUSED`, `EADDRINUSE`), looked for in the causes too. */
+export function errorCode(error: unknown): string | undefined {
+  let current: unknown = error;
+  for (let depth = 0; depth < maxCauses && current instanceof Error; depth += 1) {
+    if ("code" in current && typeof current.code === "string") {
+      return current.code;
+    }
+    current = current.cause;
+  }
+  return undefined;
+}

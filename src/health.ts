@@ -1,0 +1,61 @@
+import { formatHostPort, type HostPort } from "./endpoint.ts";
+import { StartError } from "./errors.ts";
+
+export interface HealthOptions {
+  listen: HostPort;
+  /** Why the role cannot do its job now; undefined when it can. */
+  notReady: () => string | undefined;
+  metrics: () => Promise<{ contentType: string; body: string }>;
+}
+
+export interface HealthServer {
+  /** The port that is really listened on. */
+  port: number;
+  stop(): void;
+}
+
+/**
+ * Serves `/healthz` (200 while the event loop runs, whatever the peers do), `/readyz` (200 `ready`, or 503 with the reason)
+ * and `/metrics` (Prometheus text). Throws StartError when the address cannot be listened on.
+ */
+export function startHealth(options: HealthOptions): HealthServer {
+  const { listen } = options;
+  try {
+    const server = Bun.serve({
+      hostname: listen.host,
+      port: listen.port,
+      development: false,
+      idleTimeout: 30,
+      maxRequestBodySize: 1024,
+      fetch: (request) => answer(request, options),
+      error: () => text("internal error", 500),
+    });
+    return { port: server.port ?? listen.port, stop: () => void server.stop(true) };
+  } catch (cause) {
+    throw new StartError(`health-listen: cannot listen on ${formatHostPort(listen)}`, { cause });
+  }
+}
+
+async function answer(request: Request, { notReady, metrics }: HealthOptions): Promise<Response> {
+  if (request.method !== "GET" && request.method !== "HEAD") {
+    return text("only GET and HEAD are answered here", 405, { allow: "GET, HEAD" });
+  }
+  switch (new URL(request.url).pathname) {
+    case "/healthz":
+      return text("alive");
+    case "/readyz": {
+      const reason = notReady();
+      return reason === undefined ? text("ready") : text(reason, 503);
+    }
+    case "/metrics": {
+      const { contentType, body } = await metrics();
+      return new Response(body, { headers: { "content-type": contentType } });
+    }
+    default:
+      return text("not found; served here: /healthz, /readyz, /metrics", 404);
+  }
+}
+
+function text(body: string, status = 200, headers: Record<string, string> = {}): Response {
+  return new Response(`${body}\n`, { status, headers: { "content-type": "text/plain; charset=utf-8", ...headers } });
+}

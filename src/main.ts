@@ -1,0 +1,10 @@
+import { restartWithoutConcurrentCollector } from "./runtime.ts";
+
+const [role] = process.argv.slice(2);
+if (role === "proxy" || role === "target") {
+  restartWithoutConcurrentCollector();
+}
+
+// Loaded only now, so that a restart does not pay for it.
+const { runCommandLine } = await import("./commands/root.ts");
+await runCommandLine(process.argv.slice(2));

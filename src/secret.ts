@@ -1,0 +1,187 @@
+import { type FileHandle, open } from "node:fs/promises";
+import { errorCode, errorText, UsageError } from "./errors.ts";
+import type { Log } from "./log.ts";
+
+/** The shared secrets that are valid now. Read `current` anew for every handshake: it changes during a rotation. */
+export interface Secrets {
+  /** At least one; the first is used to prove, all are accepted. */
+  readonly current: readonly string[];
+}
+
+/** Exactly one of `value` and `file` must be given. */
+export interface SecretSource {
+  /** The secret itself (from the environment). */
+  value?: string | undefined;
+  /** File that holds the secret; watched. */
+  file?: string | undefined;
+  /** File with the secret that was valid before a rotation; watched, and may be absent. */
+  previousFile?: string | undefined;
+  log: Log;
+  /** Milliseconds between looks at the files. */
+  interval?: number;
+}
+
+const maxSecretBytes = 64 * 1024;
+const defaultInterval = 1000;
+
+class SecretFileError extends Error {
+  override readonly name = "SecretFileError";
+}
+
+/** Reads the secrets and keeps them current until disposed. Throws UsageError when there is none or more than one source, or none can be read. */
+export async function openSecrets(source: SecretSource): Promise<Secrets & AsyncDisposable> {
+  const { file, previousFile, log } = source;
+  if (source.value !== undefined && file !== undefined) {
+    throw new UsageError("both NETAMINITY_SECRET and secret-file are given; accepted: exactly one of the two");
+  }
+  const main = file === undefined ? watchedValue(source.value) : await watchedFile("secret-file", file, log);
+  const previous = previousFile === undefined ? undefined : previousSecret(previousFile, log);
+  await previous?.refresh();
+
+  let stopped = false;
+  let timer: Timer | undefined;
+  let running: Promise<void> = Promise.resolve();
+  const schedule = () => {
+    timer = setTimeout(() => {
+      running = refresh();
+    }, source.interval ?? defaultInterval);
+    timer.unref();
+  };
+  const refresh = async () => {
+    // In this order: whoever sees the new secret already then sees the one before it as previous too.
+    await main.refresh();
+    await previous?.refresh();
+    if (!stopped) {
+      schedule();
+    }
+  };
+  if (file !== undefined || previous !== undefined) {
+    schedule();
+  }
+  return {
+    get current() {
+      const before = previous?.value();
+      return before === undefined || before === main.value() ? [main.value()] : [main.value(), before];
+    },
+    async [Symbol.asyncDispose]() {
+      stopped = true;
+      clearTimeout(timer);
+      await running;
+    },
+  };
+}
+
+interface Watched<Value> {
+  value(): Value;
+  /** Looks again; never rejects. */
+  refresh(): Promise<void>;
+}
+
+function watchedValue(given: string | undefined): Watched<string> {
+  if (given === undefined) {
+    throw new UsageError(
+      "no secret is given; accepted: --secret-file FILE or the environment variable NETAMINITY_SECRET",
+    );
+  }
+  const secret = stripNewline(given);
+  if (secret === "") {
+    throw new UsageError("NETAMINITY_SECRET is empty; accepted: at least one character");
+  }
+  return { value: () => secret, refresh: async () => {} };
+}
+
+async function watchedFile(setting: string, path: string, log: Log): Promise<Watched<string>> {
+  let secret: string;
+  try {
+    secret = await readSecret(path);
+  } catch (cause) {
+    throw new UsageError(`${setting}: ${JSON.stringify(path)} cannot be used`, { cause });
+  }
+  const complain = onceForEach((problem) => log.warn("secret kept, file is unusable", { file: path, reason: problem }));
+  return {
+    value: () => secret,
+    refresh: async () => {
+      try {
+        const read = await readSecret(path);
+        complain(undefined);
+        if (read !== secret) {
+          secret = read;
+          log.info("secret changed", { file: path });
+        }
+      } catch (error) {
+        complain(errorText(error));
+      }
+    },
+  };
+}
+
+/** An absent or empty file means that no rotation is under way; an unreadable one keeps what was known. */
+function previousSecret(path: string, log: Log): Watched<string | undefined> {
+  let secret: string | undefined;
+  const complain = onceForEach((problem) => log.warn("previous secret is unusable", { file: path, reason: problem }));
+  return {
+    value: () => secret,
+    refresh: async () => {
+      try {
+        secret = await readSecret(path);
+        complain(undefined);
+      } catch (error) {
+        const absent = errorCode(error) === "ENOENT" || error instanceof EmptySecretError;
+        secret = absent ? undefined : secret;
+        complain(absent ? undefined : errorText(error));
+      }
+    },
+  };
+}
+
+/** Reports a problem when it appears or changes, not at every look. */
+function onceForEach(report: (problem: string) => void): (problem: string | undefined) => void {
+  let last: string | undefined;
+  return (problem) => {
+    if (problem !== undefined && problem !== last) {
+      report(problem);
+    }
+    last = problem;
+  };
+}
+
+class EmptySecretError extends Error {
+  override readonly name = "EmptySecretError";
+}
+
+/** Kubernetes replaces mounted Secrets by swapping a symbolic link, so the path is opened anew each time and the content compared. */
+async function readSecret(path: string): Promise<string> {
+  await using file = await open(path, "r");
+  const secret = stripNewline(decode(await readBounded(file)));
+  if (secret === "") {
+    throw new EmptySecretError("the file is empty");
+  }
+  return secret;
+}
+
+async function readBounded(file: FileHandle): Promise<Uint8Array> {
+  const buffer = new Uint8Array(maxSecretBytes + 1);
+  let length = 0;
+  while (length < buffer.length) {
+    const { bytesRead } = await file.read(buffer, length, buffer.length - length, null);
+    if (bytesRead === 0) {
+      return buffer.subarray(0, length);
+    }
+    length += bytesRead;
+  }
+  throw new SecretFileError(`the file is larger than ${maxSecretBytes} bytes`);
+}
+
+/** Strict, because a lossy decoder would make different byte strings the same secret. */
+function decode(bytes: Uint8Array): string {
+  try {
+    return new TextDecoder("utf-8", { fatal: true, ignoreBOM: true }).decode(bytes);
+  } catch (cause) {
+    throw new SecretFileError("the file is not UTF-8 text", { cause });
+  }
+}
+
+/** Editors and `echo` end a file with one newline that is not meant. */
+function stripNewline(text: string): string {
+  return text.replace(/\r?\n$/, "");
+}
