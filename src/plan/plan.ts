@@ -28,6 +28,11 @@ export interface EventNote {
  * `apply` holds every child that must exist, also unchanged ones; execute skips those whose owned fields are already as wanted.
  */
 export interface Plan<Status> {
+  /**
+   * Objects to make when absent and never to change afterwards: a plain create (POST), where 409 AlreadyExists counts as done.
+   * Only a Tunnel's Secret is here, so that a stale cache can never overwrite a secret that is in use.
+   */
+  create: readonly DesiredObject[];
   apply: readonly DesiredObject[];
   remove: readonly ObjectRef[];
   status: Status;

@@ -1,0 +1,57 @@
+import { z } from "zod";
+import { port, text, textMap } from "./fields.ts";
+import { resources } from "./resources.ts";
+import { affinity, tolerations, topologySpreadConstraints } from "./scheduling.ts";
+import { containerSecurityContext, podSecurityContext } from "./security.ts";
+
+const fields = {
+  distributeByNodes: z
+    .boolean()
+    .exactOptional()
+    .describe(
+      "Prefer different nodes for the pods of one workload; true when absent. A preference, never a requirement.",
+    ),
+  hostNetwork: z
+    .boolean()
+    .exactOptional()
+    .describe(
+      "Use the network of the node; cluster names still resolve. Ports are then shared by all pods of the node.",
+    ),
+  healthPort: port(
+    "Port of /healthz, /readyz and /metrics; 8080 when absent. Change it when pods with hostNetwork meet on one node.",
+  ).exactOptional(),
+  nodeSelector: z.record(z.string(), z.string().max(63)).exactOptional().describe("Labels that a node must have."),
+  tolerations: tolerations.exactOptional(),
+  affinity: affinity.exactOptional(),
+  topologySpreadConstraints: topologySpreadConstraints.exactOptional(),
+  priorityClassName: text().exactOptional().describe("Name of a PriorityClass."),
+  runtimeClassName: text().exactOptional().describe("Name of a RuntimeClass."),
+  resources: resources.exactOptional(),
+  securityContext: podSecurityContext.exactOptional(),
+  containerSecurityContext: containerSecurityContext.exactOptional(),
+  serviceAccountName: text().exactOptional().describe("ServiceAccount of the pods; its token is not mounted."),
+  imagePullSecrets: z
+    .array(z.strictObject({ name: text().min(1).describe("Name of the Secret.") }).describe("One Secret."))
+    .max(16)
+    .exactOptional()
+    .describe("Secrets for pulling the agent image, in the namespace of this object."),
+  labels: z
+    .record(z.string(), z.string().max(63))
+    .exactOptional()
+    .describe("More labels of the pods; those of netaminity win."),
+  annotations: textMap().exactOptional().describe("More annotations of the pods."),
+};
+
+/** How agent pods run, as users write it. */
+export const podTemplate = z
+  .strictObject({
+    ...fields,
+    distributeByNodes: fields.distributeByNodes.unwrap().default(true),
+    hostNetwork: fields.hostNetwork.unwrap().default(false),
+  })
+  .describe("How and where the pods run.");
+
+/** One side's own template: without defaults, because a field that is there replaces the shared one. */
+export const podTemplateOverride = z.strictObject(fields);
+
+export type PodTemplate = z.input<typeof podTemplate>;

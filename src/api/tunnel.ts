@@ -1,0 +1,94 @@
+import { z } from "zod";
+import { conditions } from "./conditions.ts";
+import {
+  acceptProxyProtocol,
+  checked,
+  consumerService,
+  drainTimeout,
+  endpoint,
+  nameRule,
+  proxyService,
+  type Rule,
+  replicas,
+  sendProxyProtocol,
+} from "./fields.ts";
+import { podTemplate, podTemplateOverride } from "./pod-template.ts";
+import type { Resource } from "./resource.ts";
+
+const proxySide = z
+  .strictObject({
+    replicas: replicas("Interchangeable proxy pods of each pair: one is active, the others stand by."),
+    proxyService: proxyService.prefault({}),
+    acceptProxyProtocol,
+    podTemplate: podTemplateOverride
+      .exactOptional()
+      .describe("Fields here replace the same fields of spec.podTemplate for proxy pods."),
+  })
+  .describe("The side that consumers and Targets connect to.");
+
+const targetSide = z
+  .strictObject({
+    endpoint: endpoint("host:port of the backend, as seen from the target pods."),
+    sendProxyProtocol,
+    podTemplate: podTemplateOverride
+      .exactOptional()
+      .describe("Fields here replace the same fields of spec.podTemplate for target pods."),
+  })
+  .describe("The side that dials out to the proxy and to the backend.");
+
+export const tunnelSpec = checked(
+  z
+    .strictObject({
+      replicas: replicas("Independent Proxy and Target pairs."),
+      service: consumerService,
+      podTemplate: podTemplate.exactOptional().describe("What the pods of both sides have in common."),
+      drainTimeout: drainTimeout(),
+      proxy: proxySide.prefault({}),
+      target: targetSide,
+    })
+    .describe("What is wanted."),
+  [
+    {
+      rule: "!has(self.proxy.proxyService.nodePort) || self.proxy.proxyService.nodePort + self.replicas - 1 <= 32767",
+      message: "proxy.proxyService.nodePort + replicas - 1 must not exceed 32767: pair i uses nodePort + i",
+    },
+  ],
+);
+
+const pairStatus = z
+  .strictObject({
+    index: z.int().min(0).describe("Number of the pair, from 0."),
+    proxy: z.string().describe("Name of its Proxy."),
+    target: z.string().describe("Name of its Target."),
+    endpoint: z.string().exactOptional().describe("host:port at which its Target meets its Proxy, once known."),
+    ready: z.boolean().describe("Whether it carries traffic."),
+    message: z.string().exactOptional().describe("What it waits for when it does not."),
+  })
+  .describe("State of one pair.");
+
+const count = (description: string) => z.int().min(0).describe(description);
+
+export const tunnelStatus = z
+  .strictObject({
+    observedGeneration: z.int().min(0).describe("The metadata.generation that this status is about."),
+    conditions,
+    consumerEndpoint: z.string().exactOptional().describe("host:port to which consumers connect inside this cluster."),
+    replicas: count("Pairs that exist."),
+    readyReplicas: count("Pairs that carry traffic."),
+    readyProxyReplicas: count("Pairs whose Proxy is Ready."),
+    readyTargetReplicas: count("Pairs whose Target is Ready."),
+    replicasStatus: z
+      .array(pairStatus)
+      .max(64)
+      .meta({ "x-kubernetes-list-type": "map", "x-kubernetes-list-map-keys": ["index"] })
+      .describe("State of each pair."),
+  })
+  .describe("What was seen last.");
+
+/** Rules on the whole object. The longest child name is `<name>-63-rendezvous`. */
+export const tunnelRules: readonly Rule[] = [nameRule(49)];
+
+export type TunnelSpec = z.output<typeof tunnelSpec>;
+export type TunnelStatus = z.output<typeof tunnelStatus>;
+export type PairStatus = z.output<typeof pairStatus>;
+export type TunnelResource = Resource<"Tunnel", TunnelSpec, TunnelStatus>;

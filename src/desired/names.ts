@@ -1,0 +1,10 @@
+/** Names of all children. Deterministic; the name rules of the CRDs keep every one of them within 63 characters. */
+
+/** Pair `index` of a Tunnel: the name of its Proxy and of its Target. */
+export const pairName = (tunnel: string, index: number) => `${tunnel}-${index}`;
+export const tunnelSecretName = (tunnel: string) => `${tunnel}-secret`;
+export const proxyDeploymentName = (proxy: string) => `${proxy}-proxy`;
+export const targetDeploymentName = (target: string) => `${target}-target`;
+export const rendezvousServiceName = (proxy: string) => `${proxy}-rendezvous`;
+export const endpointSliceName = (proxy: string, family: "IPv4" | "IPv6") =>
+  `${rendezvousServiceName(proxy)}-${family.toLowerCase()}`;
