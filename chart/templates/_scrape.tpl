@@ -1,0 +1,19 @@
+{{/* One scrape endpoint. Takes (dict "monitor" VALUES "port" NAME). */}}
+{{- define "netaminity.scrape" -}}
+- port: {{ .port }}
+  path: /metrics
+  {{- with .monitor.interval }}
+  interval: {{ . }}
+  {{- end }}
+  {{- with .monitor.scrapeTimeout }}
+  scrapeTimeout: {{ . }}
+  {{- end }}
+  {{- with .monitor.relabelings }}
+  relabelings:
+    {{- toYaml . | nindent 4 }}
+  {{- end }}
+  {{- with .monitor.metricRelabelings }}
+  metricRelabelings:
+    {{- toYaml . | nindent 4 }}
+  {{- end }}
+{{- end }}
