@@ -1,0 +1,5 @@
+import { direct } from "../support/tunnel.ts";
+import { tunnelCases } from "./cases.ts";
+
+// The cases are only worth something if a plain connection passes them, seen through the same helpers.
+tunnelCases(direct);
