@@ -1,0 +1,3 @@
+module netaminity/bench
+
+go 1.25
