@@ -1,0 +1,3 @@
+module netaminity/tools/pause
+
+go 1.26
