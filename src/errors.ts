@@ -32,6 +32,21 @@ export class StartError extends ExitError {
   }
 }
 
+const listenFailures: Readonly<Record<string, string>> = {
+  EADDRINUSE: "the address is in use",
+  EACCES: "permission is missing (ports below 1024 need it)",
+  EADDRNOTAVAIL: "this machine has no such address",
+};
+
+/** The failure of a listen as the line that a user needs; `what` names the setting and the address. */
+export function listenFailure(what: string, cause: unknown): StartError {
+  const code = errorCode(cause);
+  const reason = code === undefined ? undefined : listenFailures[code];
+  return reason === undefined
+    ? new StartError(`cannot listen on ${what}`, { cause })
+    : new StartError(`cannot listen on ${what}: ${reason} (${code})`);
+}
+
 const maxCauses = 5;
 
 /** The message of an error followed by those of its causes, as one line without stacks. */

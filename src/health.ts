@@ -1,5 +1,5 @@
 import { formatHostPort, type HostPort } from "./endpoint.ts";
-import { StartError } from "./errors.ts";
+import { listenFailure } from "./errors.ts";
 
 export interface HealthOptions {
   listen: HostPort;
@@ -32,7 +32,7 @@ export function startHealth(options: HealthOptions): HealthServer {
     });
     return { port: server.port ?? listen.port, stop: () => void server.stop(true) };
   } catch (cause) {
-    throw new StartError(`health-listen: cannot listen on ${formatHostPort(listen)}`, { cause });
+    throw listenFailure(`${formatHostPort(listen)} (health-listen)`, cause);
   }
 }
 

@@ -5,7 +5,8 @@ import { formatHostPort } from "../endpoint.ts";
 import { createMetrics } from "../metrics.ts";
 import { openSecrets } from "../secret.ts";
 import { listenForStop } from "./lifetime.ts";
-import { explainListenFailure, serveUntilStopped } from "./serve.ts";
+import { explainListenFailure, resolveListen } from "./listen.ts";
+import { serveUntilStopped } from "./serve.ts";
 import { answeredHelp, settingsAndLog } from "./settings.ts";
 
 export const proxyCommand = defineCommand({
@@ -19,7 +20,10 @@ async function runProxy(args: readonly string[]): Promise<void> {
   }
   const stop = listenForStop();
   const { settings, log } = settingsAndLog(proxyRole, args);
-  const { listen, consumerListen, healthListen, deadline, acceptProxyProtocol, drainTimeout } = settings;
+  const { deadline, acceptProxyProtocol, drainTimeout } = settings;
+  const listen = await resolveListen("listen", settings.listen);
+  const consumerListen = await resolveListen("consumer-listen", settings.consumerListen);
+  const healthListen = await resolveListen("health-listen", settings.healthListen);
   await using secrets = await openSecrets({
     value: settings.secret,
     file: settings.secretFile,
@@ -27,7 +31,7 @@ async function runProxy(args: readonly string[]): Promise<void> {
     log,
   });
   const metrics = createMetrics();
-  const wanted = `${formatHostPort(listen)} and ${formatHostPort(consumerListen)}`;
+  const wanted = `${formatHostPort(listen)} (listen) or ${formatHostPort(consumerListen)} (consumer-listen)`;
   const role = await explainListenFailure(wanted, () =>
     startProxy({ listen, consumerListen, secrets, deadline, acceptProxyProtocol, log, metrics }),
   );

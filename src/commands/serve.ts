@@ -1,5 +1,4 @@
 import type { HostPort } from "../endpoint.ts";
-import { errorCode, errorText, StartError } from "../errors.ts";
 import { type HealthServer, startHealth } from "../health.ts";
 import type { Log } from "../log.ts";
 import { drainWithin, type StopSignal } from "./lifetime.ts";
@@ -45,20 +44,4 @@ export async function serveUntilStopped(options: ServeOptions): Promise<never> {
   log.info("stopped");
   health.stop();
   process.exit(0);
-}
-
-const listenFailures: Readonly<Record<string, string>> = {
-  EADDRINUSE: "the address is in use",
-  EACCES: "permission is missing (ports below 1024 need it)",
-  EADDRNOTAVAIL: "this machine has no such address",
-};
-
-/** Turns the failure of a listen into the line that a user needs; other failures pass unchanged. */
-export async function explainListenFailure<Result>(what: string, start: () => Promise<Result>): Promise<Result> {
-  try {
-    return await start();
-  } catch (error) {
-    const reason = listenFailures[errorCode(error) ?? ""];
-    throw reason === undefined ? error : new StartError(`cannot listen on ${what}: ${reason} (${errorText(error)})`);
-  }
 }

@@ -5,6 +5,7 @@ import { formatHostPort } from "../endpoint.ts";
 import { createMetrics } from "../metrics.ts";
 import { openSecrets } from "../secret.ts";
 import { listenForStop } from "./lifetime.ts";
+import { resolveListen } from "./listen.ts";
 import { serveUntilStopped } from "./serve.ts";
 import { answeredHelp, settingsAndLog } from "./settings.ts";
 
@@ -19,7 +20,8 @@ async function runTarget(args: readonly string[]): Promise<void> {
   }
   const stop = listenForStop();
   const { settings, log } = settingsAndLog(targetRole, args);
-  const { proxyEndpoint, endpoint, healthListen, drainTimeout } = settings;
+  const { proxyEndpoint, endpoint, drainTimeout } = settings;
+  const healthListen = await resolveListen("health-listen", settings.healthListen);
   await using secrets = await openSecrets({
     value: settings.secret,
     file: settings.secretFile,
