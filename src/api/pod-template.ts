@@ -4,19 +4,18 @@ import { resources } from "./resources.ts";
 import { affinity, tolerations, topologySpreadConstraints } from "./scheduling.ts";
 import { containerSecurityContext, podSecurityContext } from "./security.ts";
 
+const distributeByNodes = z
+  .boolean()
+  .describe(
+    "Prefer different nodes for the pods of one workload; true when absent. A preference, never a requirement.",
+  );
+const hostNetwork = z
+  .boolean()
+  .describe("Use the network of the node; cluster names still resolve. Ports are then shared by all pods of the node.");
+
 const fields = {
-  distributeByNodes: z
-    .boolean()
-    .exactOptional()
-    .describe(
-      "Prefer different nodes for the pods of one workload; true when absent. A preference, never a requirement.",
-    ),
-  hostNetwork: z
-    .boolean()
-    .exactOptional()
-    .describe(
-      "Use the network of the node; cluster names still resolve. Ports are then shared by all pods of the node.",
-    ),
+  distributeByNodes: distributeByNodes.exactOptional(),
+  hostNetwork: hostNetwork.exactOptional(),
   healthPort: port(
     "Port of /healthz, /readyz and /metrics; 8080 when absent. Change it when pods with hostNetwork meet on one node.",
   ).exactOptional(),
@@ -31,7 +30,7 @@ const fields = {
   containerSecurityContext: containerSecurityContext.exactOptional(),
   serviceAccountName: text().exactOptional().describe("ServiceAccount of the pods; its token is not mounted."),
   imagePullSecrets: z
-    .array(z.strictObject({ name: text().min(1).describe("Name of the Secret.") }).describe("One Secret."))
+    .array(z.strictObject({ name: text().min(1).describe("Name of the Secret.") }))
     .max(16)
     .exactOptional()
     .describe("Secrets for pulling the agent image, in the namespace of this object."),
@@ -46,8 +45,8 @@ const fields = {
 export const podTemplate = z
   .strictObject({
     ...fields,
-    distributeByNodes: fields.distributeByNodes.unwrap().default(true),
-    hostNetwork: fields.hostNetwork.unwrap().default(false),
+    distributeByNodes: distributeByNodes.default(true),
+    hostNetwork: hostNetwork.default(false),
   })
   .describe("How and where the pods run.");
 

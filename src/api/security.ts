@@ -48,12 +48,10 @@ export const podSecurityContext = z
       .describe("Whether groups of the image count too."),
     sysctls: z
       .array(
-        z
-          .strictObject({
-            name: text().describe("Name of the kernel parameter."),
-            value: text().describe("Its value."),
-          })
-          .describe("One parameter."),
+        z.strictObject({
+          name: text().describe("Name of the kernel parameter."),
+          value: text().describe("Its value."),
+        }),
       )
       .max(64)
       .exactOptional()

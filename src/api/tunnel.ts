@@ -55,16 +55,14 @@ export const tunnelSpec = checked(
   ],
 );
 
-const pairStatus = z
-  .strictObject({
-    index: z.int().min(0).describe("Number of the pair, from 0."),
-    proxy: z.string().describe("Name of its Proxy."),
-    target: z.string().describe("Name of its Target."),
-    endpoint: z.string().exactOptional().describe("host:port at which its Target meets its Proxy, once known."),
-    ready: z.boolean().describe("Whether it carries traffic."),
-    message: z.string().exactOptional().describe("What it waits for when it does not."),
-  })
-  .describe("State of one pair.");
+const pairStatus = z.strictObject({
+  index: z.int().min(0).describe("Number of the pair, from 0."),
+  proxy: z.string().describe("Name of its Proxy."),
+  target: z.string().describe("Name of its Target."),
+  endpoint: z.string().exactOptional().describe("host:port at which its Target meets its Proxy, once known."),
+  ready: z.boolean().describe("Whether it carries traffic."),
+  message: z.string().exactOptional().describe("What it waits for when it does not."),
+});
 
 const count = (description: string) => z.int().min(0).describe(description);
 
