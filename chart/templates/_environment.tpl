@@ -10,6 +10,12 @@
   value: {{ include "netaminity.image" (dict "image" .Values.agent.image "chart" .Chart) }}
 - name: NETAMINITY_AGENT_IMAGE_PULL_POLICY
   value: {{ .Values.agent.image.pullPolicy }}
+- name: NETAMINITY_DRAIN_TIMEOUT
+  value: {{ .Values.agent.drainTimeout }}
+{{- with .Values.agent.imagePullSecrets }}
+- name: NETAMINITY_AGENT_IMAGE_PULL_SECRETS
+  value: {{ range $index, $secret := . }}{{ if $index }},{{ end }}{{ $secret.name }}{{ end }}
+{{- end }}
 {{- with .Values.config.proxyHost }}
 - name: NETAMINITY_PROXY_HOST
   value: {{ . | quote }}
@@ -18,13 +24,7 @@
 - name: NETAMINITY_NAMESPACE
   value: {{ join "," . }}
 {{- end }}
-- name: NETAMINITY_LEASE_NAME
-  value: {{ include "netaminity.fullname" . }}
-- name: NETAMINITY_POD_NAME
-  valueFrom:
-    fieldRef:
-      fieldPath: metadata.name
-- name: NETAMINITY_POD_NAMESPACE
+- name: POD_NAMESPACE
   valueFrom:
     fieldRef:
       fieldPath: metadata.namespace
