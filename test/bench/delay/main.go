@@ -1,13 +1,12 @@
 // Command delay joins two TUN devices and holds every packet back for a fixed time, like a long cable.
 //
-// It makes the devices, prints "ready", and runs until SIGTERM, SIGINT or the end of its standard input. Whoever
-// started it moves the devices into two network namespaces and gives them addresses. Needs CAP_NET_ADMIN.
+// It makes the devices, prints "ready", and runs until SIGTERM or SIGINT. Whoever started it moves the devices into two
+// network namespaces and gives them addresses. Needs CAP_NET_ADMIN.
 package main
 
 import (
 	"flag"
 	"fmt"
-	"io"
 	"os"
 	"os/signal"
 	"runtime"
@@ -46,10 +45,6 @@ func main() {
 	fmt.Println("ready")
 	ended := make(chan os.Signal, 1)
 	signal.Notify(ended, syscall.SIGTERM, syscall.SIGINT)
-	go func() {
-		_, _ = io.Copy(io.Discard, os.Stdin)
-		ended <- syscall.SIGTERM
-	}()
 	<-ended
 }
 

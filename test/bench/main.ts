@@ -1,0 +1,118 @@
+import { mkdtempSync, rmSync } from "node:fs";
+import { arch, cpus, release, tmpdir } from "node:os";
+import { join } from "node:path";
+import { help, OptionError, type Options, parseOptions } from "./options.ts";
+import { endEverything, undoOnExit } from "./process.ts";
+import { bore, direct, haproxy, netaminity, type Product, rathole } from "./products.ts";
+import { report } from "./report.ts";
+import { emptyResults, type Line, lines, type Results, subject, tripOf } from "./results.ts";
+import { rowNames, rows } from "./rows.ts";
+import { runRows } from "./run.ts";
+import { runSoak } from "./soak.ts";
+import { buildHelpers, copyExecutable, haproxyExecutable, netaminityExecutable, peer } from "./tools.ts";
+
+/** Runs what the options ask for; returns the exit code. */
+async function main(options: Options): Promise<number> {
+  const folder = mkdtempSync(join(tmpdir(), "netaminity-bench-"));
+  const remove = () => rmSync(folder, { recursive: true, force: true });
+  undoOnExit(remove);
+  try {
+    const tools = await buildHelpers();
+    if (options.soak !== undefined)
+      return await runSoak(tools.soak, await netaminityExecutable(folder), options, folder);
+    const products = await chooseProducts(options, folder);
+    const results = emptyResults(options.rounds);
+    const { rounds, seconds } = options;
+    const chosen = rows.filter((row) => options.rows.includes(row.name));
+    await runRows({ tools, products, rounds, seconds, folder, results, progress }, chosen);
+    progress("");
+    const names = products.map((product) => product.name);
+    const all = lines(results, chosen, names);
+    process.stdout.write(`${summary(options)}\n\n${report(all, names)}\n`);
+    for (const row of chosen) printTrip(results, row);
+    for (const { row, product, round, reason } of results.failures) {
+      process.stdout.write(`\nfailed: ${row}, ${product}, round ${round + 1}: ${reason}`);
+    }
+    process.stdout.write("\n");
+    if (options.json !== undefined)
+      await Bun.write(options.json, `${JSON.stringify(asJson(options, results, all, names), undefined, 2)}\n`);
+    return results.failures.some((failure) => failure.product === subject) ? 1 : 0;
+  } finally {
+    remove();
+  }
+}
+
+async function chooseProducts(options: Options, folder: string): Promise<Product[]> {
+  const makers: Record<string, () => Promise<Product>> = {
+    direct: async () => direct,
+    bore: async () => bore(await peer("bore")),
+    rathole: async () => rathole(await peer("rathole")),
+    haproxy: async () => haproxy(await haproxyExecutable()),
+    [subject]: async () => netaminity(subject, await netaminityExecutable(folder)),
+  };
+  const wanted = options.products ?? Object.keys(makers);
+  const chosen: Product[] = [];
+  for (const name of wanted) {
+    const make = makers[name];
+    if (make === undefined)
+      throw new OptionError(`--products: "${name}" given, accepted are ${Object.keys(makers).join(", ")}`);
+    chosen.push(await make());
+  }
+  for (const { name, executable, environment } of options.variants) {
+    if (name in makers) throw new OptionError(`--variant: the name "${name}" is taken`);
+    chosen.push(netaminity(name, await copyExecutable(executable, folder, name), environment));
+  }
+  return chosen;
+}
+
+function progress(text: string): void {
+  if (process.stderr.isTTY) process.stderr.write(`\r\x1b[K${text}`);
+}
+
+function summary({ rounds, seconds }: Options): string {
+  return `${rounds} rounds of ${seconds} s, ${cpus().length} processors, Linux ${release()} ${arch()}; medians, ratios are medians of the rounds' ratios`;
+}
+
+function printTrip(results: Results, row: (typeof rows)[number]): void {
+  const trip = tripOf(results, row);
+  if (trip !== undefined) process.stdout.write(`\n${row.name}: a round trip of the link took ${trip.toFixed(1)} ms`);
+}
+
+function asJson(options: Options, results: Results, all: readonly Line[], products: readonly string[]) {
+  return {
+    date: new Date().toISOString(),
+    kernel: release(),
+    processors: cpus().length,
+    rounds: options.rounds,
+    seconds: options.seconds,
+    lines: all.map(({ row, metric, ...rest }) => ({
+      row,
+      metric: metric.key,
+      section: metric.section,
+      label: metric.label,
+      ...rest,
+      samples: Object.fromEntries(products.map((product) => [product, results.samples(row, metric.key, product)])),
+    })),
+    failures: results.failures,
+  };
+}
+
+function interrupt(signal: NodeJS.Signals, code: number): void {
+  process.once(signal, () => {
+    endEverything();
+    process.exit(code);
+  });
+}
+
+interrupt("SIGINT", 130);
+interrupt("SIGTERM", 143);
+try {
+  const options = parseOptions(process.argv.slice(2));
+  if (options === "help") process.stdout.write(`${help}\n`);
+  else if (options === "list") process.stdout.write(`${rowNames().join("\n")}\n`);
+  else process.exitCode = await main(options);
+} catch (error) {
+  endEverything();
+  process.stderr.write(`bench: ${error instanceof Error ? error.message : String(error)}\n`);
+  process.exitCode = error instanceof OptionError ? 2 : 1;
+}

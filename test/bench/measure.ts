@@ -1,0 +1,132 @@
+import { type LoadResult, runLoad, type Usage } from "./load.ts";
+import { ProgramError } from "./process.ts";
+import type { Endpoints } from "./products.ts";
+import { burstSize, manyStreams, type Row, sides } from "./rows.ts";
+import type { Site } from "./site.ts";
+import { median } from "./statistics.ts";
+
+/** What a measurement needs to know about the product that is running and its surroundings. */
+export interface Subject {
+  load: string;
+  site: Site;
+  endpoints: Endpoints;
+  /** False when a backend of its own is running at the site. */
+  ownBackend: boolean;
+}
+
+const mebibyte = 1024 * 1024;
+/** Seconds on top of the measured window for connects, warming up and coming to rest. */
+const extra = 30;
+
+/** Measures one row once. The keys are those of `metricsOf`; rejects when the product failed. */
+export async function measure(row: Row, subject: Subject, seconds: number): Promise<Record<string, number>> {
+  switch (row.kind) {
+    case "throughput":
+      return await throughput(subject, row.streams, row.direction, seconds);
+    case "rate":
+      return await rate(subject, row.workers, seconds);
+    case "memory":
+      return await memory(subject, seconds);
+    case "link":
+      return await link(subject, row.milliseconds);
+  }
+}
+
+/** Waits until a consumer gets its first reply through the product. */
+export async function untilReady(subject: Subject): Promise<void> {
+  const deadline = Date.now() + 10_000;
+  for (;;) {
+    for (const side of sides) {
+      const program = subject.endpoints[side];
+      if (program?.exitCode() !== undefined)
+        throw new ProgramError(`${program.name} ended with code ${program.exitCode()}`);
+    }
+    try {
+      await runLoad("reply", loadOptions(subject, { count: 1, bursts: 0 }, extra));
+      return;
+    } catch (cause) {
+      if (Date.now() > deadline) throw new ProgramError("no reply within 10 s of the start", { cause });
+      await Bun.sleep(100);
+    }
+  }
+}
+
+async function throughput(
+  subject: Subject,
+  streams: number,
+  direction: string,
+  seconds: number,
+): Promise<Record<string, number>> {
+  const flags = { streams, direction, for: `${seconds}s` };
+  const result = await runLoad("throughput", loadOptions(subject, flags, seconds));
+  const bytes = result.upBytes + result.downBytes;
+  if (bytes === 0) throw new ProgramError("no byte arrived inside the window");
+  const spent = bySide(result.watched, "cpu", (used) => (used.cpuSeconds * 1e9) / bytes);
+  return { throughput: (bytes * 8) / result.seconds / 1e9, ...spent, ...peaks(result.watched, "peak") };
+}
+
+async function rate(subject: Subject, workers: number, seconds: number): Promise<Record<string, number>> {
+  const result = await runLoad("rate", loadOptions(subject, { streams: workers, for: `${seconds}s` }, seconds));
+  if (result.failures > 0) throw new ProgramError(`${result.failures} exchanges failed: ${result.failure}`);
+  return {
+    rate: result.exchanges / result.seconds,
+    p50: result.p50 * 1000,
+    p99: result.p99 * 1000,
+    ...bySide(result.watched, "cpu", (used) => (used.cpuSeconds * 1000) / result.exchanges),
+    ...peaks(result.watched, "peak"),
+  };
+}
+
+/** Idle, then many idle streams, then many busy ones, on processes that have done nothing else before. */
+async function memory(subject: Subject, seconds: number): Promise<Record<string, number>> {
+  const idle = await runLoad("idle", loadOptions(subject, { streams: 0, for: `${seconds}s`, warm: "1s" }, seconds));
+  const streams = { streams: manyStreams, for: `${seconds}s`, warm: "1s" };
+  const holding = await runLoad("idle", loadOptions(subject, streams, seconds));
+  const busy = await runLoad("throughput", loadOptions(subject, { ...streams, direction: "both" }, seconds));
+  return {
+    ...peaks(idle.watched, "idle"),
+    ...peaks(holding.watched, "idle-streams"),
+    ...peaks(busy.watched, "busy-streams"),
+    throughput: ((busy.upBytes + busy.downBytes) * 8) / busy.seconds / 1e9,
+  };
+}
+
+async function link(subject: Subject, milliseconds: number): Promise<Record<string, number>> {
+  // A rest as long as many round trips lets every product refill what it keeps ready.
+  const pause = `${Math.max(1000, milliseconds * 10)}ms`;
+  const flags = { streams: burstSize, bursts: 3, count: 5, pause };
+  const result: LoadResult<"reply"> = await runLoad("reply", loadOptions(subject, flags, 60));
+  const [cold = [], ...warm] = result.together;
+  const inMilliseconds = (values: number[]) => (median(values) ?? Number.NaN) * 1000;
+  return {
+    connect: inMilliseconds(result.connects),
+    alone: inMilliseconds(result.alone),
+    cold: inMilliseconds(cold),
+    together: inMilliseconds(warm.flat()),
+  };
+}
+
+function loadOptions(
+  { load, site, endpoints, ownBackend }: Subject,
+  flags: Record<string, string | number>,
+  seconds: number,
+) {
+  const watched = sides.flatMap((side) => {
+    const program = endpoints[side];
+    return program === undefined ? [] : [[side, program.pid] as const];
+  });
+  return {
+    command: [...site.server.enter, load],
+    flags: { connect: endpoints.consumers, ...(ownBackend ? { backend: site.backend } : {}), ...flags },
+    watch: Object.fromEntries(watched),
+    timeout: seconds + extra,
+  };
+}
+
+function peaks(watched: Record<string, Usage>, key: string): Record<string, number> {
+  return bySide(watched, key, (used) => used.peakRssAnon / mebibyte);
+}
+
+function bySide(watched: Record<string, Usage>, key: string, value: (used: Usage) => number): Record<string, number> {
+  return Object.fromEntries(Object.entries(watched).map(([side, used]) => [`${key}-${side}`, value(used)]));
+}

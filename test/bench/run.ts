@@ -1,0 +1,118 @@
+import { mkdirSync } from "node:fs";
+import { join } from "node:path";
+import { loopbackSite, openLink } from "./link.ts";
+import { measure, type Subject, untilReady } from "./measure.ts";
+import type { Endpoints, Product } from "./products.ts";
+import type { Results } from "./results.ts";
+import type { Row } from "./rows.ts";
+import { loopbackAddress, type Site } from "./site.ts";
+import { rotated } from "./statistics.ts";
+
+export interface Run {
+  tools: { load: string; delay: string };
+  products: readonly Product[];
+  rounds: number;
+  seconds: number;
+  folder: string;
+  results: Results;
+  progress(text: string): void;
+}
+
+/** Measures all rows, round by round, the products in turn inside each row of each round. */
+export async function runRows(run: Run, rows: readonly Row[]): Promise<void> {
+  const lasting = rows.filter((row) => row.kind === "throughput" || row.kind === "rate");
+  if (lasting.length > 0) await runSharedProcesses(run, lasting, (product, nth) => loopback(run, product, nth), true);
+  for (const row of rows.filter((row) => row.kind === "memory")) await runFreshProcesses(run, row);
+  for (const row of rows) if (row.kind === "link") await runLink(run, row);
+}
+
+interface Started extends AsyncDisposable {
+  product: Product;
+  subject: Subject;
+}
+
+/** The same processes serve all rows and rounds. */
+async function runSharedProcesses(
+  run: Run,
+  rows: readonly Row[],
+  place: (product: Product, nth: number) => Promise<Site>,
+  ownBackend: boolean,
+): Promise<void> {
+  await using stack = new AsyncDisposableStack();
+  const started: Started[] = [];
+  for (const [nth, product] of run.products.entries()) {
+    try {
+      started.push(stack.use(await startProduct(run, product, await place(product, nth), ownBackend)));
+    } catch (error) {
+      for (const row of rows) recordFailure(run, row, product, 0, error);
+    }
+  }
+  for (let round = 0; round < run.rounds; round++) {
+    for (const row of rows) {
+      for (const { product, subject } of rotated(started, round)) await measureOnce(run, row, product, round, subject);
+    }
+  }
+}
+
+/** New processes for every measurement, so that what came before does not show in their memory. */
+async function runFreshProcesses(run: Run, row: Row): Promise<void> {
+  for (let round = 0; round < run.rounds; round++) {
+    for (const product of rotated(run.products, round)) {
+      if (product.name === "direct") continue;
+      try {
+        await using started = await startProduct(
+          run,
+          product,
+          await loopback(run, product, run.products.indexOf(product)),
+          true,
+        );
+        await measureOnce(run, row, product, round, started.subject);
+      } catch (error) {
+        recordFailure(run, row, product, round, error);
+      }
+    }
+  }
+}
+
+async function runLink(run: Run, row: Row & { kind: "link" }): Promise<void> {
+  const folder = join(run.folder, row.name);
+  mkdirSync(folder, { recursive: true });
+  await using link = await openLink(run.tools, row.milliseconds, folder);
+  await runSharedProcesses(run, [row], async () => ({ ...link.site, folder }), false);
+}
+
+async function loopback(run: Run, product: Product, nth: number): Promise<Site> {
+  const folder = join(run.folder, product.name);
+  mkdirSync(folder, { recursive: true });
+  return await loopbackSite(loopbackAddress(nth), folder);
+}
+
+async function startProduct(run: Run, product: Product, site: Site, ownBackend: boolean): Promise<Started> {
+  const endpoints = await product.start(site);
+  const stop = async () => await stopBoth(endpoints);
+  const subject: Subject = { load: run.tools.load, site, endpoints, ownBackend };
+  try {
+    await untilReady(subject);
+  } catch (error) {
+    await stop();
+    throw error;
+  }
+  return { product, subject, [Symbol.asyncDispose]: stop };
+}
+
+async function stopBoth({ client, server }: Endpoints): Promise<void> {
+  await Promise.all([client?.[Symbol.asyncDispose](), server?.[Symbol.asyncDispose]()]);
+}
+
+async function measureOnce(run: Run, row: Row, product: Product, round: number, subject: Subject): Promise<void> {
+  run.progress(`round ${round + 1}/${run.rounds}  ${row.name}  ${product.name}`);
+  try {
+    run.results.add(row.name, product.name, round, await measure(row, subject, run.seconds));
+  } catch (error) {
+    recordFailure(run, row, product, round, error);
+  }
+}
+
+function recordFailure(run: Run, row: Row, product: Product, round: number, error: unknown): void {
+  run.results.fail(row.name, product.name, round, error instanceof Error ? error.message : String(error));
+}

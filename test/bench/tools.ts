@@ -1,0 +1,76 @@
+import { existsSync, mkdirSync } from "node:fs";
+import { cp, stat } from "node:fs/promises";
+import { dirname, join, resolve } from "node:path";
+import { Glob } from "bun";
+import { ProgramError, runToEnd } from "./process.ts";
+
+const root = resolve(import.meta.dir, "../..");
+const cache = join(root, ".cache/bench");
+
+/** Seconds that a compiler or an installer may take. */
+const buildTimeout = 900;
+
+/** Versions that the results are compared with; see the crates of the same names. */
+const crates = { bore: "bore-cli@0.6.0", rathole: "rathole@0.5.0" } as const;
+
+/** Compiles the load generator and the link from test/bench. Go's own cache makes a second time cheap. */
+export async function buildHelpers(): Promise<{ load: string; delay: string; soak: string }> {
+  mkdirSync(cache, { recursive: true });
+  await runToEnd(
+    ["go", "build", "-C", import.meta.dir, "-o", `${cache}/`, "./load", "./delay", "./soak"],
+    buildTimeout,
+  );
+  return { load: join(cache, "load"), delay: join(cache, "delay"), soak: join(cache, "soak") };
+}
+
+/** The peer's executable in .cache/bin: unpacked from a folder beside the repository when there is one, else compiled. */
+export async function peer(name: keyof typeof crates): Promise<string> {
+  const executable = join(root, ".cache/bin", name);
+  if (existsSync(executable)) return executable;
+  mkdirSync(dirname(executable), { recursive: true });
+  const unpack = resolve(root, "../shared/bin/unpack.sh");
+  if (existsSync(unpack)) await runToEnd([unpack, dirname(executable)], buildTimeout);
+  else await runToEnd(["cargo", "install", "--locked", "--root", join(root, ".cache"), crates[name]], buildTimeout);
+  if (!existsSync(executable)) throw new ProgramError(`${executable} was not made`);
+  return executable;
+}
+
+/** HAProxy of the distribution; installed when this is a Debian machine and we may. */
+export async function haproxyExecutable(): Promise<string> {
+  const found = Bun.which("haproxy", { PATH: `${process.env.PATH}:/usr/sbin` });
+  if (found !== null) return found;
+  if (process.getuid?.() !== 0 || Bun.which("apt-get") === null)
+    throw new ProgramError("haproxy is missing (Debian package haproxy)");
+  process.stderr.write("installing the Debian package haproxy\n");
+  // RUNLEVEL=1 keeps the package from starting its service.
+  const install = ["env", "RUNLEVEL=1", "DEBIAN_FRONTEND=noninteractive", "apt-get", "-o", "DPkg::Lock::Timeout=300"];
+  await runToEnd([...install, "update", "-q"], buildTimeout);
+  await runToEnd([...install, "install", "-y", "-q", "--no-install-recommends", "haproxy"], buildTimeout);
+  return "/usr/sbin/haproxy";
+}
+
+/** A copy of dist/netaminity inside `folder`, built before when the sources are newer; a later build cannot disturb the run. */
+export async function netaminityExecutable(folder: string): Promise<string> {
+  const built = join(root, "dist/netaminity");
+  if (await isStale(built)) {
+    process.stderr.write("building dist/netaminity\n");
+    await runToEnd([process.execPath, join(root, "scripts/build.ts")], buildTimeout);
+  }
+  return await copyExecutable(built, folder, "netaminity");
+}
+
+export async function copyExecutable(executable: string, folder: string, name: string): Promise<string> {
+  if (!existsSync(executable)) throw new ProgramError(`${executable} does not exist`);
+  const copy = join(folder, name);
+  await cp(executable, copy);
+  return copy;
+}
+
+async function isStale(built: string): Promise<boolean> {
+  if (!existsSync(built)) return true;
+  const builtAt = (await stat(built)).mtimeMs;
+  for await (const file of new Glob("src/**/*.ts").scan({ cwd: root, absolute: true })) {
+    if ((await stat(file)).mtimeMs > builtAt) return true;
+  }
+  return false;
+}
