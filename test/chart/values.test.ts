@@ -1,0 +1,58 @@
+import { describe, expect, test } from "bun:test";
+import { join } from "node:path";
+import { chartReference, chartValues } from "../../scripts/chart-reference.ts";
+import { chart, helm, refusal, render, repository } from "./helm.ts";
+
+describe("the chart's values", () => {
+  test("pass helm lint without a warning", async () => {
+    expect(await helm(["lint", "--strict", chart])).toContain("1 chart(s) linted, 0 chart(s) failed");
+  });
+
+  test("in values.yaml and in the reference are what the schema says", async () => {
+    expect(await Bun.file(join(chart, "values.yaml")).text()).toBe(chartValues());
+    expect(await Bun.file(join(repository, "docs/reference/chart.md")).text()).toBe(chartReference());
+  });
+
+  test("of a parent chart are accepted", async () => {
+    expect((await render({ global: { region: "x" }, enabled: true })).length).toBeGreaterThan(5);
+  });
+});
+
+const refused: [values: object, words: string[]][] = [
+  [{ replicas: 2 }, ["replicas"]],
+  [{ operator: { replica: 2 } }, ["operator", "replica"]],
+  [{ operator: { replicas: -1 } }, ["/operator/replicas"]],
+  [{ operator: { replicas: "2" } }, ["/operator/replicas", "integer"]],
+  [{ operator: { image: { tag: 1.5 } } }, ["/operator/image/tag", "string"]],
+  [{ operator: { image: { tag: "has space" } } }, ["/operator/image/tag"]],
+  [{ operator: { image: { repository: "" } } }, ["/operator/image/repository"]],
+  [{ operator: { image: { repository: "ghcr.io/a/b:tag" } } }, ["/operator/image/repository"]],
+  [{ operator: { image: { pullPolicy: "always" } } }, ["/operator/image/pullPolicy", "Always"]],
+  [{ operator: { resources: { limit: {} } } }, ["/operator/resources", "limit"]],
+  [{ operator: { resources: { limits: { memory: "lots" } } } }, ["/operator/resources/limits/memory"]],
+  [{ operator: { tolerations: [{ effect: "Never" }] } }, ["/operator/tolerations/0/effect"]],
+  [{ operator: { affinity: { nodeAfinity: {} } } }, ["/operator/affinity", "nodeAfinity"]],
+  [{ operator: { topologySpreadConstraints: [{ maxSkew: 1 }] } }, ["topologyKey"]],
+  [{ operator: { extraEnv: [{ value: "a" }] } }, ["/operator/extraEnv/0", "name"]],
+  [{ operator: { podLabels: { a: 1 } } }, ["/operator/podLabels/a", "string"]],
+  [{ agent: { image: { digest: "sha256:abc" } } }, ["/agent/image/digest"]],
+  [{ agent: { drainTimeout: "30" } }, ["/agent/drainTimeout"]],
+  [{ config: { proxyHost: "https://example.org" } }, ["/config/proxyHost"]],
+  [{ config: { proxyHosts: "a" } }, ["/config", "proxyHosts"]],
+  [{ config: { logLevel: "verbose" } }, ["/config/logLevel", "debug"]],
+  [{ config: { watchNamespaces: ["Team_A"] } }, ["/config/watchNamespaces/0"]],
+  [{ config: { workers: 0 } }, ["/config/workers"]],
+  [{ podDisruptionBudget: { maxUnavailable: "some" } }, ["/podDisruptionBudget/maxUnavailable"]],
+  [{ networkPolicy: { apiServerPorts: [0] } }, ["/networkPolicy/apiServerPorts/0"]],
+  [{ metrics: { podMonitor: { interval: "often" } } }, ["/metrics/podMonitor/interval"]],
+  [{ crds: { install: "maybe" } }, ["/crds/install", "boolean"]],
+];
+
+describe("values that helm refuses, saying which", () => {
+  for (const [values, words] of refused) {
+    test(JSON.stringify(values), async () => {
+      const said = await refusal(values);
+      for (const word of words) expect(said).toContain(word);
+    });
+  }
+});
