@@ -1,5 +1,8 @@
 import { UsageError } from "../errors.ts";
-import { type Environment, fromEnvironment, fromFile, fromFlags, type Given, unknownVariables } from "./sources.ts";
+import { fromFile } from "./config-file.ts";
+import { type Environment, fromBorrowedVariables, fromEnvironment, unknownVariables } from "./environment.ts";
+import { fromFlags } from "./flags.ts";
+import type { Given } from "./given.ts";
 import { kebabCase, type Role, type Table, type Values, variableOf } from "./table.ts";
 
 export interface Input {
@@ -24,9 +27,11 @@ export function readSettings<T extends Table>(role: Role<T>, input: Input): Sett
   const path = flags.get("config") ?? environment.get("config");
   const file = path === undefined ? new Map<string, Given>() : fromFile(path.text, table);
 
+  const borrowed = fromBorrowedVariables(input.environment, table);
+
   const values: Record<string, unknown> = {};
   for (const [name, setting] of Object.entries(table)) {
-    const given = flags.get(name) ?? environment.get(name) ?? file.get(name);
+    const given = flags.get(name) ?? environment.get(name) ?? file.get(name) ?? borrowed.get(name);
     const read = given === undefined ? setting.absent : setting.parse(given.text);
     if (read === undefined) {
       throw new UsageError(
