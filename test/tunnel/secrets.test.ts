@@ -1,0 +1,109 @@
+import { describe, expect, test } from "bun:test";
+import { connectTcp, listenEcho } from "../support/tcp-ends.ts";
+import { ask, type Implementation, type RunningRole, untilMetric, untilReady } from "../support/tunnel.ts";
+import { compiled } from "../support/tunnel-compiled.ts";
+import { inProcess } from "../support/tunnel-inprocess.ts";
+
+const [right, wrong] = ["the right secret of this test", "some other secret of this test"];
+
+/** Neither a secret nor anything as long as a digest may appear. */
+function expectNothingSecret(...roles: RunningRole[]): void {
+  for (const { log } of roles) {
+    expect(log.text()).not.toContain(right);
+    expect(log.text()).not.toContain(wrong);
+    expect(log.text()).not.toMatch(/[0-9a-f]{32}/);
+  }
+}
+
+function wrongSecrets(implementation: Implementation): void {
+  test("a target with a wrong secret says so and stays unready; the proxy logs and counts it without anything secret", async () => {
+    await using backend = await listenEcho();
+    await using proxy = await implementation.startProxy({ secrets: [right] });
+    await using target = await implementation.startTarget({ secrets: [wrong], proxy: proxy.rendezvous, backend });
+    await untilMetric(proxy, "netaminity_auth_failures_total", {}, (count) => count >= 1);
+    await untilMetric(target, "netaminity_reconnects_total", {}, (count) => count >= 1);
+    expect(target.log.text()).toMatch(/secret/);
+    expect(proxy.log.text()).toMatch(/secret|authenticat/);
+    expect({ proxy: (await ask(proxy, "/readyz")).status, target: (await ask(target, "/readyz")).status }).toEqual({
+      proxy: 503,
+      target: 503,
+    });
+    expectNothingSecret(proxy, target);
+  });
+
+  test("a target whose wrong secret is put right attaches without a restart", async () => {
+    await using backend = await listenEcho();
+    await using proxy = await implementation.startProxy({ secrets: [right] });
+    await using target = await implementation.startTarget({ secrets: [wrong], proxy: proxy.rendezvous, backend });
+    await untilMetric(proxy, "netaminity_auth_failures_total", {}, (count) => count >= 1);
+    await target.setSecrets([right]);
+    await untilReady(target, 25_000);
+    await untilReady(proxy);
+    expectNothingSecret(proxy, target);
+  });
+}
+
+function rotations(implementation: Implementation): void {
+  test("a secret is rotated on both ends without cutting a stream or a session", async () => {
+    const [old, next] = ["the old secret", "the next secret"];
+    await using backend = await listenEcho();
+    await using proxy = await implementation.startProxy({ secrets: [old] });
+    await using target = await implementation.startTarget({ secrets: [old], proxy: proxy.rendezvous, backend });
+    await untilReady(proxy);
+    await using running = await connectTcp(proxy.consumers.port);
+    await running.send("one");
+    await running.untilReceived(3);
+
+    await proxy.setSecrets([next, old]);
+    await target.setSecrets([next, old]);
+    // A target that knows the new secret only can attach when the proxy has read its file.
+    await using newcomer = await implementation.startTarget({ secrets: [next], proxy: proxy.rendezvous, backend });
+    await untilReady(newcomer, 25_000);
+    await proxy.setSecrets([next]);
+    await target.setSecrets([next]);
+    await using straggler = await implementation.startTarget({ secrets: [old], proxy: proxy.rendezvous, backend });
+    await untilMetric(proxy, "netaminity_auth_failures_total", {}, (count) => count >= 1, 20_000);
+
+    await running.send("two");
+    await running.untilReceived(6);
+    expect({ text: running.text(), lost: (await ask(target, "/readyz")).status }).toEqual({
+      text: "onetwo",
+      lost: 200,
+    });
+    expect((await ask(straggler, "/readyz")).status).toBe(503);
+    await using fresh = await connectTcp(proxy.consumers.port);
+    await fresh.send("three");
+    await fresh.untilReceived(5);
+  });
+
+  test("a target that knows only the previous secret still attaches during a rotation", async () => {
+    await using backend = await listenEcho();
+    await using proxy = await implementation.startProxy({ secrets: ["next", "old"] });
+    await using behind = await implementation.startTarget({ secrets: ["old"], proxy: proxy.rendezvous, backend });
+    await untilReady(behind);
+    await using consumer = await connectTcp(proxy.consumers.port);
+    await consumer.send("hello");
+    await consumer.untilReceived(5);
+  });
+
+  test("a target that is ahead in a rotation attaches to a proxy that is behind", async () => {
+    await using backend = await listenEcho();
+    await using proxy = await implementation.startProxy({ secrets: ["old"] });
+    await using ahead = await implementation.startTarget({
+      secrets: ["next", "old"],
+      proxy: proxy.rendezvous,
+      backend,
+    });
+    await untilReady(ahead, 25_000);
+    await using consumer = await connectTcp(proxy.consumers.port);
+    await consumer.send("hello");
+    await consumer.untilReceived(5);
+  });
+}
+
+for (const implementation of [inProcess, compiled]) {
+  describe(implementation.name, () => {
+    wrongSecrets(implementation);
+    rotations(implementation);
+  });
+}
