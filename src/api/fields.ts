@@ -17,15 +17,23 @@ export function checked<S extends z.ZodType>(schema: S, rules: readonly Rule[]):
 export const text = () => z.string().max(253);
 export const textMap = () => z.record(z.string(), z.string().max(262144));
 
-const octetPort = "([1-9][0-9]{0,3}|[1-5][0-9]{4}|6[0-4][0-9]{3}|65[0-4][0-9]{2}|655[0-2][0-9]|6553[0-5])";
-const hostName = "[A-Za-z0-9_]([-A-Za-z0-9_]*[A-Za-z0-9_])?(\\\\.[A-Za-z0-9_]([-A-Za-z0-9_]*[A-Za-z0-9_])?)*\\\\.?";
-const bracketedAddress = "\\\\[[0-9A-Fa-f:.]+\\\\]";
+const portNumber = "([1-9][0-9]{0,3}|[1-5][0-9]{4}|6[0-4][0-9]{3}|65[0-4][0-9]{2}|655[0-2][0-9]|6553[0-5])";
+const nameLabel = "[A-Za-z0-9_]([-A-Za-z0-9_]{0,61}[A-Za-z0-9_])?";
+/** As in the agents: a last label of digits only can be no name (RFC 3696 section 2), so 10.0.0.300 is neither name nor address. */
+const lastLabel = "([0-9]*[A-Za-z_]([-A-Za-z0-9_]*[A-Za-z0-9_])?|[0-9]+-[-A-Za-z0-9_]*[A-Za-z0-9_])";
+const hostName = `(${nameLabel}\\.)*${lastLabel}\\.?`;
+const byte = "(25[0-5]|2[0-4][0-9]|1[0-9]{2}|[1-9]?[0-9])";
+const address4 = `${byte}(\\.${byte}){3}`;
 
 /** `host:port` with a name, an IPv4 address or an IPv6 address in brackets. */
 export function endpoint(description: string) {
   return checked(z.string().max(262).describe(description), [
     {
-      rule: `self.matches('^(${hostName}|${bracketedAddress}):${octetPort}$')`,
+      rule: [
+        "self.startsWith('[')",
+        `? (self.matches(r'^\\[[0-9A-Fa-f:.]+\\]:${portNumber}$') && isIP(self.substring(1, self.indexOf(']'))))`,
+        `: self.matches(r'^(${hostName}|${address4}):${portNumber}$')`,
+      ].join(" "),
       message:
         "must be host:port with a port from 1 to 65535, for example db.example.net:5432, 10.0.0.7:80 or [fd00::7]:80",
     },
@@ -47,9 +55,9 @@ export function drainTimeout() {
     z
       .string()
       .max(6)
-      .default("30s")
+      .exactOptional()
       .describe(
-        "How long open connections may go on when a pod stops; what is left then is reset. For example 30s, 5m or 1h.",
+        "How long open connections may go on when a pod stops; what is left then is reset. For example 30s, 5m or 1h. Absent: the operator's drainTimeout.",
       ),
     [
       {

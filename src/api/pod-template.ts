@@ -53,4 +53,4 @@ export const podTemplate = z
 /** One side's own template: without defaults, because a field that is there replaces the shared one. */
 export const podTemplateOverride = z.strictObject(fields);
 
-export type PodTemplate = z.input<typeof podTemplate>;
+export type PodTemplate = z.output<typeof podTemplateOverride>;

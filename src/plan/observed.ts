@@ -120,6 +120,8 @@ export interface PlanSettings {
     pullPolicy: "Always" | "IfNotPresent" | "Never";
     /** Names of image pull Secrets that every agent pod gets in addition to those of its podTemplate. */
     pullSecrets: readonly string[];
+    /** Seconds that streams may go on when a pod is stopped, where the object says nothing. */
+    drainTimeout: number;
     logLevel: "debug" | "info" | "warn" | "error";
     logFormat: "pretty" | "json";
   };

@@ -1,11 +1,6 @@
-import type { KubernetesObject } from "@kubernetes/client-node";
+import type { DesiredObject } from "../desired/desired.ts";
 
-/** A full desired object: `apiVersion`, `kind`, `metadata.name` and `metadata.namespace` are set; only owned fields are present. */
-export type DesiredObject = KubernetesObject & {
-  apiVersion: string;
-  kind: string;
-  metadata: { name: string; namespace: string };
-};
+export type { DesiredObject };
 
 /** What identifies one object that exists in the cluster; the uid guards against deleting a successor of the same name. */
 export interface ObjectRef {

@@ -1,0 +1,39 @@
+import type { V1Service } from "@kubernetes/client-node";
+import type { ProxyResource } from "../api/proxy.ts";
+import type { TunnelResource } from "../api/tunnel.ts";
+import { labels } from "../names.ts";
+import type { DesiredObject } from "./desired.ts";
+import { childMetadata, type Owner } from "./metadata.ts";
+import { selectorOf } from "./pod-template.ts";
+
+/** The Service of a Tunnel that leads to the proxy pods of all its pairs; only those that carry a session are ready. */
+export function tunnelConsumerService(tunnel: TunnelResource): V1Service & DesiredObject {
+  const ownLabels = { [labels.tunnel]: tunnel.metadata.name };
+  return consumerService(tunnel, tunnel.spec.service, ownLabels, { [labels.component]: "proxy", ...ownLabels });
+}
+
+/** The consumer Service of a Proxy, when it asks for one. */
+export function proxyConsumerService(proxy: ProxyResource): (V1Service & DesiredObject) | undefined {
+  if (proxy.spec.service === undefined) return undefined;
+  const { name } = proxy.metadata;
+  return consumerService(proxy, proxy.spec.service, { [labels.proxy]: name }, selectorOf("proxy", name));
+}
+
+function consumerService(
+  owner: Owner,
+  { name, port }: { name: string; port: number },
+  ownLabels: Record<string, string>,
+  selector: Record<string, string>,
+): V1Service & DesiredObject {
+  return {
+    apiVersion: "v1",
+    kind: "Service",
+    metadata: childMetadata(owner, name, ownLabels),
+    spec: {
+      type: "ClusterIP",
+      ipFamilyPolicy: "PreferDualStack",
+      selector,
+      ports: [{ name: "consumers", protocol: "TCP", port, targetPort: "consumers" }],
+    },
+  };
+}

@@ -1,0 +1,111 @@
+import type { V1Affinity, V1PodSecurityContext, V1PodSpec, V1SecurityContext } from "@kubernetes/client-node";
+import type { PodTemplate } from "../api/pod-template.ts";
+import { labels } from "../names.ts";
+import { canonicalQuantity } from "./quantity.ts";
+
+/** A side's own template over the shared one of its Tunnel: a field that the side has replaces the whole shared field. */
+export function overridden(shared: PodTemplate | undefined, own: PodTemplate | undefined): PodTemplate | undefined {
+  return shared === undefined && own === undefined ? undefined : { ...shared, ...own };
+}
+
+/** The scheduling part of a pod. `selector` picks the pods of the same workload. */
+export function scheduling(template: PodTemplate, selector: Record<string, string>): Partial<V1PodSpec> {
+  const { nodeSelector, tolerations, topologySpreadConstraints = [], priorityClassName, runtimeClassName } = template;
+  const affinity = withDistribution(template, selector);
+  return {
+    ...(nodeSelector !== undefined && { nodeSelector }),
+    ...(tolerations !== undefined && tolerations.length > 0 && { tolerations: withoutEmpty(tolerations) }),
+    ...(affinity !== undefined && { affinity }),
+    ...(topologySpreadConstraints.length > 0 && {
+      topologySpreadConstraints: topologySpreadConstraints.map((constraint) =>
+        withoutEmpty({ ...constraint, labelSelector: constraint.labelSelector ?? { matchLabels: selector } }),
+      ),
+    }),
+    ...(priorityClassName ? { priorityClassName } : {}),
+    ...(runtimeClassName ? { runtimeClassName } : {}),
+  };
+}
+
+/** The network part of a pod: with the node's network, cluster names must still resolve. */
+export function network(template: PodTemplate): Partial<V1PodSpec> {
+  return template.hostNetwork
+    ? { hostNetwork: true, dnsPolicy: "ClusterFirstWithHostNet" }
+    : { dnsPolicy: "ClusterFirst" };
+}
+
+/**
+ * Resources of the agent container. Without limits of our own: a CPU limit would throttle a busy tunnel, and a memory limit
+ * would kill it with all its connections; who wants them knows the numbers.
+ */
+export function resources({ resources: { requests, limits } = defaultResources }: PodTemplate) {
+  return {
+    ...(requests !== undefined && { requests: canonical(requests) }),
+    ...(limits !== undefined && { limits: canonical(limits) }),
+  };
+}
+
+const defaultResources: NonNullable<PodTemplate["resources"]> = { requests: { cpu: "10m", memory: "32Mi" } };
+
+/** Pod-level security that the Pod Security level "restricted" accepts, with the user's fields over it. */
+export function podSecurity({ securityContext }: PodTemplate): V1PodSecurityContext {
+  return withoutEmpty({
+    runAsNonRoot: true,
+    runAsUser: 65532,
+    runAsGroup: 65532,
+    seccompProfile: { type: "RuntimeDefault" },
+    ...securityContext,
+  });
+}
+
+/** The same for the container. */
+export function containerSecurity({ containerSecurityContext }: PodTemplate): V1SecurityContext {
+  return withoutEmpty({
+    allowPrivilegeEscalation: false,
+    readOnlyRootFilesystem: true,
+    capabilities: { drop: ["ALL"] },
+    ...containerSecurityContext,
+  });
+}
+
+function withDistribution(template: PodTemplate, selector: Record<string, string>): V1Affinity | undefined {
+  const given = template.affinity && withoutEmpty(template.affinity);
+  if (template.distributeByNodes === false) return given && Object.keys(given).length > 0 ? given : undefined;
+  const preference = {
+    weight: 100,
+    podAffinityTerm: { topologyKey: "kubernetes.io/hostname", labelSelector: { matchLabels: selector } },
+  };
+  const preferred = given?.podAntiAffinity?.preferredDuringSchedulingIgnoredDuringExecution ?? [];
+  return {
+    ...given,
+    podAntiAffinity: {
+      ...given?.podAntiAffinity,
+      preferredDuringSchedulingIgnoredDuringExecution: [...preferred, preference],
+    },
+  };
+}
+
+function canonical(quantities: Record<string, string | number>): Record<string, string> {
+  return Object.fromEntries(Object.entries(quantities).map(([name, value]) => [name, canonicalQuantity(value)]));
+}
+
+/**
+ * Without empty strings, empty lists and empty `matchLabels`: the API server drops them, and what is wanted must compare equal
+ * to what is stored. Other empty objects have a meaning (an empty label selector matches everything) and stay.
+ */
+function withoutEmpty<T>(value: T): T {
+  if (Array.isArray(value)) return value.map(withoutEmpty) as T;
+  if (typeof value !== "object" || value === null) return value;
+  const kept = Object.entries(value).filter(([key, each]) => !isDropped(key, each));
+  return Object.fromEntries(kept.map(([key, each]) => [key, withoutEmpty(each)])) as T;
+}
+
+function isDropped(key: string, value: unknown): boolean {
+  if (value === "" || value === undefined) return true;
+  if (Array.isArray(value)) return value.length === 0;
+  return key === "matchLabels" && typeof value === "object" && value !== null && Object.keys(value).length === 0;
+}
+
+/** Selector labels of one workload: they may never change, so nothing that a user can edit is in them. */
+export function selectorOf(component: "proxy" | "target", name: string): Record<string, string> {
+  return { [labels.component]: component, [component === "proxy" ? labels.proxy : labels.target]: name };
+}

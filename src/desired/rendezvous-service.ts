@@ -1,0 +1,42 @@
+import type { V1Service } from "@kubernetes/client-node";
+import type { ProxyResource } from "../api/proxy.ts";
+import { rendezvousPort } from "../names.ts";
+import type { DesiredObject } from "./desired.ts";
+import { childMetadata } from "./metadata.ts";
+import { rendezvousServiceName } from "./names.ts";
+import { proxyLabels } from "./pair.ts";
+
+/** Name of the port in the Service and in its EndpointSlices; they are matched by it. */
+export const rendezvousPortName = "rendezvous";
+
+/**
+ * The Service through which the Target reaches the active proxy pod. Without a selector: a Target that reached any pod but the
+ * active one would make a session where no consumer arrives, so we manage its EndpointSlices ourselves.
+ */
+export function rendezvousService(proxy: ProxyResource): V1Service & DesiredObject {
+  const { type, nodePort, annotations, loadBalancerClass, loadBalancerSourceRanges } = proxy.spec.proxyService;
+  return {
+    apiVersion: "v1",
+    kind: "Service",
+    metadata: {
+      ...childMetadata(proxy, rendezvousServiceName(proxy.metadata.name), proxyLabels(proxy)),
+      ...(annotations !== undefined && { annotations }),
+    },
+    spec: {
+      type,
+      ipFamilyPolicy: "PreferDualStack",
+      ports: [
+        {
+          name: rendezvousPortName,
+          protocol: "TCP",
+          port: rendezvousPort,
+          targetPort: rendezvousPort,
+          ...(nodePort !== undefined && { nodePort }),
+        },
+      ],
+      ...(loadBalancerClass ? { loadBalancerClass } : {}),
+      ...(loadBalancerSourceRanges !== undefined &&
+        loadBalancerSourceRanges.length > 0 && { loadBalancerSourceRanges }),
+    },
+  };
+}

@@ -1,0 +1,49 @@
+import type { PodTemplate } from "../api/pod-template.ts";
+import type { TargetResource } from "../api/target.ts";
+import { type AgentSettings, deployment } from "./deployment.ts";
+import { targetDeploymentName } from "./names.ts";
+import { targetLabels } from "./pair.ts";
+import { selectorOf } from "./pod-template.ts";
+
+/**
+ * The one target pod of a Target. A new pod makes its session before the old one goes; on the node's network, where the two
+ * could not share the health port, the old one goes first.
+ */
+export function targetDeployment(target: TargetResource, agent: AgentSettings) {
+  const { name } = target.metadata;
+  const {
+    secretRef,
+    endpoint,
+    proxyEndpoint,
+    sendProxyProtocol,
+    drainTimeout,
+    podTemplate: template = {},
+  } = target.spec;
+  return deployment(
+    {
+      owner: target,
+      name: targetDeploymentName(name),
+      role: "target",
+      selector: selectorOf("target", name),
+      labels: targetLabels(target),
+      rollout: {
+        replicas: 1,
+        progressDeadlineSeconds: 600,
+        strategy: {
+          type: "RollingUpdate",
+          rollingUpdate: template.hostNetwork ? { maxSurge: 0, maxUnavailable: 1 } : { maxSurge: 1, maxUnavailable: 0 },
+        },
+      },
+      secretName: secretRef.name,
+      drainTimeout,
+      template,
+      ports: [],
+      environment: {
+        NETAMINITY_PROXY_ENDPOINT: proxyEndpoint,
+        NETAMINITY_ENDPOINT: endpoint,
+        NETAMINITY_SEND_PROXY_PROTOCOL: sendProxyProtocol,
+      },
+    },
+    agent,
+  );
+}
