@@ -17,6 +17,11 @@
  * its processes carry its mark, so that a run whose process crashed is swept by the next start or `scripts/cluster down`.
  */
 export { type ApiClient, ApiError } from "./api-client.ts";
+export { type Cluster, type ClusterOptions, startCluster } from "./cluster.ts";
 export { CommandError } from "./command.ts";
 export { type ControlPlane, type ControlPlaneOptions, startControlPlane } from "./control-plane.ts";
+export type { BlackHole, Fault } from "./faults.ts";
+export { type ImageOptions, withLibraries, writeImage } from "./image.ts";
+export type { NodePlan } from "./node-plan.ts";
+export type { PodName, Pods } from "./pods.ts";
 export { DeadlineError, waitFor } from "./wait.ts";
