@@ -17,7 +17,7 @@ export function targetDeployment(target: TargetResource, agent: AgentSettings) {
     proxyEndpoint,
     sendProxyProtocol,
     drainTimeout,
-    podTemplate: template = {},
+    ,
   } = target.spec;
   return deployment(
     {
