@@ -1,0 +1,67 @@
+import { describe, expect, test } from "bun:test";
+import { join } from "node:path";
+import type { V1CustomResourceDefinition, V1PodDisruptionBudget } from "@kubernetes/client-node";
+import { parse } from "yaml";
+import { only, type Rendered, render, renderText, repository } from "./helm.ts";
+
+const isDefinition = ({ kind }: Rendered) => kind === "CustomResourceDefinition";
+const keep = "helm.sh/resource-policy";
+
+describe("custom resource definitions", () => {
+  test("are the generated ones, kept on uninstall", async () => {
+    const rendered = (await render({ commonLabels: { team: "network" } })).filter(isDefinition);
+    expect(rendered.map(({ metadata }) => metadata.name).sort()).toEqual(
+      ["proxies", "targets", "tunnels"].map((plural) => `${plural}.netaminity.exeteres.net`),
+    );
+    for (const object of rendered as unknown as V1CustomResourceDefinition[]) {
+      const file = join(repository, "crd", `${object.spec.names.plural}.yaml`);
+      const generated: V1CustomResourceDefinition = parse(await Bun.file(file).text());
+      expect(object.spec).toEqual(generated.spec);
+      expect(object.metadata?.annotations).toEqual({ ...generated.metadata?.annotations, [keep]: "keep" });
+      expect(object.metadata?.labels).toMatchObject({ ...generated.metadata?.labels, team: "network" });
+    }
+  });
+
+  test("can leave with the chart, or be left out", async () => {
+    const leaving = (await render({ crds: { keep: false } })).filter(isDefinition);
+    expect(leaving.map(({ metadata }) => metadata.annotations?.[keep])).toEqual([undefined, undefined, undefined]);
+    expect((await render({ crds: { install: false } })).filter(isDefinition)).toEqual([]);
+  });
+});
+
+describe("the PodDisruptionBudget", () => {
+  test("is made on request, and never keeps a node with a broken operator from being drained", async () => {
+    expect((await render()).filter(({ kind }) => kind === "PodDisruptionBudget")).toEqual([]);
+    const objects = await render({ podDisruptionBudget: { enabled: true, maxUnavailable: "50%" } });
+    const { spec } = only<V1PodDisruptionBudget>(objects, "PodDisruptionBudget");
+    expect([spec?.maxUnavailable, spec?.unhealthyPodEvictionPolicy]).toEqual(["50%", "AlwaysAllow"]);
+  });
+});
+
+describe("every object", () => {
+  test("says which release and version it belongs to", async () => {
+    const every = {
+      podDisruptionBudget: { enabled: true },
+      networkPolicy: { enabled: true },
+      metrics: {
+        serviceMonitor: { enabled: true },
+        podMonitor: { enabled: true },
+        rules: { enabled: true },
+        dashboard: { enabled: true },
+      },
+    };
+    const objects = await render(every, { release: "blue" });
+    expect(objects.length).toBeGreaterThanOrEqual(18);
+    for (const { kind, metadata } of objects) {
+      expect([
+        kind,
+        metadata.labels["app.kubernetes.io/instance"],
+        metadata.labels["app.kubernetes.io/managed-by"],
+      ]).toEqual([kind, "blue", "Helm"]);
+    }
+  });
+
+  test("is rendered the same on every run", async () => {
+    expect(await renderText()).toBe(await renderText());
+  });
+});
