@@ -1,13 +1,103 @@
 import { defineCommand } from "citty";
 import { operatorRole } from "../config/operator.ts";
-import { UsageError } from "../errors.ts";
-import { answeredHelp } from "./settings.ts";
+import type { Values } from "../config/table.ts";
+import { version } from "../config/version.ts";
+import { formatHostPort } from "../endpoint.ts";
+import { errorText, StartError } from "../errors.ts";
+import { type HealthServer, startHealth } from "../health.ts";
+import type { Log } from "../log.ts";
+import { type Credentials, inClusterCredentials } from "../operator/credentials.ts";
+import { CredentialsError } from "../operator/errors.ts";
+import { kubeconfigCredentials } from "../operator/kubeconfig.ts";
+import { type Operator, startOperator } from "../operator/run.ts";
+import type { PlanSettings } from "../plan/observed.ts";
+import { listenForStop } from "./lifetime.ts";
+import { resolveListen } from "./listen.ts";
+import { answeredHelp, settingsAndLog } from "./settings.ts";
+
+type Settings = Values<typeof operatorRole.settings>;
 
 export const operatorCommand = defineCommand({
   meta: { name: operatorRole.name, description: operatorRole.summary },
-  run: ({ rawArgs }) => {
-    if (!answeredHelp(operatorRole, rawArgs)) {
-      throw new UsageError("this build has no operator");
-    }
-  },
+  run: ({ rawArgs }) => runOperator(rawArgs),
 });
+
+/** Longest time that stopping may take, in milliseconds; the lease then runs out by itself. */
+const stopTimeout = 10_000;
+
+async function runOperator(args: readonly string[]): Promise<void> {
+  if (answeredHelp(operatorRole, args)) {
+    return;
+  }
+  const stop = listenForStop();
+  const { settings, log } = settingsAndLog(operatorRole, args);
+  const healthListen = await resolveListen("health-listen", settings.healthListen);
+  const credentials = findCredentials(settings);
+  const operator = startOperator({
+    credentials,
+    settings: planSettings(settings),
+    namespaces: settings.namespace ?? [],
+    workers: settings.workers,
+    leaseNamespace: settings.leaderElect ? leaseNamespace(settings, credentials) : undefined,
+    version,
+    log,
+  });
+  const health = startHealthOf(operator, healthListen);
+  log.info("listening", {
+    health: formatHostPort({ host: healthListen.host, port: health.port }),
+    server: credentials.server,
+    namespaces: settings.namespace?.join(",") ?? "all",
+  });
+  log.info("stopping", { signal: await stop.first });
+  await stopWithin(operator, log);
+  health.stop();
+  process.exit(0);
+}
+
+function startHealthOf(operator: Operator, listen: Settings["healthListen"]): HealthServer {
+  try {
+    return startHealth({ listen, notReady: operator.notReady, metrics: operator.metrics.expose });
+  } catch (error) {
+    void operator.stop();
+    throw error;
+  }
+}
+
+async function stopWithin(operator: Operator, log: Log): Promise<void> {
+  const { promise: late, resolve } = Promise.withResolvers<void>();
+  const timer = setTimeout(() => {
+    log.warn("not everything ended in time", { timeoutMs: stopTimeout });
+    resolve();
+  }, stopTimeout);
+  await Promise.race([operator.stop(), late]);
+  clearTimeout(timer);
+}
+
+function findCredentials({ kubeconfig }: Settings): Credentials {
+  try {
+    return kubeconfig === undefined ? inClusterCredentials() : kubeconfigCredentials(kubeconfig);
+  } catch (error) {
+    if (error instanceof CredentialsError) {
+      throw new StartError(errorText(error), { cause: error });
+    }
+    throw error;
+  }
+}
+
+function leaseNamespace({ leaderElectNamespace }: Settings, credentials: Credentials): string {
+  return leaderElectNamespace ?? credentials.namespace ?? "default";
+}
+
+function planSettings(settings: Settings): PlanSettings {
+  return {
+    ...(settings.proxyHost === undefined ? {} : { proxyHost: settings.proxyHost }),
+    agent: {
+      image: settings.agentImage,
+      pullPolicy: settings.agentImagePullPolicy,
+      pullSecrets: settings.agentImagePullSecrets ?? [],
+      drainTimeout: Math.ceil(settings.drainTimeout / 1000),
+      logLevel: settings.logLevel,
+      logFormat: settings.logFormat,
+    },
+  };
+}

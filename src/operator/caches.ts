@@ -1,0 +1,173 @@
+import type { Log } from "../log.ts";
+import { labels } from "../names.ts";
+import { type Reflector, startReflector, type WatchTiming } from "./cache.ts";
+import {
+  type CachedDeployment,
+  type CachedEndpointSlice,
+  type CachedNode,
+  type CachedPod,
+  type CachedProxy,
+  type CachedReplicaSet,
+  type CachedSecret,
+  type CachedService,
+  type CachedTarget,
+  type CachedTunnel,
+  keeperOf,
+  keptPaths,
+} from "./keep.ts";
+import type { Kube, KubeObject } from "./kube.ts";
+import type { OperatorMetrics } from "./metrics.ts";
+import { type Resource, resources } from "./resources.ts";
+import { type Change, createStore, type Origin, type Store } from "./store.ts";
+
+export interface CachesOptions {
+  kube: Kube;
+  metrics: OperatorMetrics;
+  log: Log;
+  /** Empty: all namespaces, and nodes. */
+  namespaces: readonly string[];
+  signal: AbortSignal;
+  timing?: Partial<WatchTiming>;
+  onChange: (change: Change<CachedObject>, origin: Origin) => void;
+}
+
+/** Any object of the caches. */
+export type CachedObject = KubeObject & { apiVersion: string; kind: string };
+
+/** Everything that reconciles look at, kept up to date by watches. */
+export interface Caches {
+  tunnels: Store<CachedTunnel>;
+  proxies: Store<CachedProxy>;
+  targets: Store<CachedTarget>;
+  deployments: Store<CachedDeployment>;
+  replicaSets: Store<CachedReplicaSet>;
+  services: Store<CachedService>;
+  endpointSlices: Store<CachedEndpointSlice>;
+  pods: Store<CachedPod>;
+  /** Secrets with our label. Those of users are in `SecretWatches`. */
+  secrets: Store<CachedSecret>;
+  /** Undefined in a namespaced installation, which may not read nodes. */
+  nodes: Store<CachedNode> | undefined;
+  /** The store of a kind that the operator writes; undefined for kinds that are not cached. */
+  storeOf(object: { apiVersion: string; kind: string }): Store<CachedObject> | undefined;
+  /** Trims an answer of the API server to what the store of its kind keeps. */
+  trim(object: CachedObject): CachedObject;
+  /** Why the caches cannot be trusted now; undefined when they can. */
+  notReady(): string | undefined;
+  /** Resolves once every first list has arrived, or when the signal fires. */
+  synced(): Promise<void>;
+  done: Promise<void>;
+}
+
+/** What the operator itself makes carries this label, so nothing else has to be watched. */
+export const managedSelector = `${labels.managedBy}=netaminity`;
+
+/** Silence after which a watch is reported as not alive: several idle deadlines have passed without an answer. */
+const deadAfter = 10 * 60_000;
+
+export function startCaches(options: CachesOptions): Caches {
+  const reflectors: { resource: Resource; reflector: Reflector }[] = [];
+  const stores = new Map<string, { store: Store<CachedObject>; keep: (object: KubeObject) => CachedObject }>();
+
+  /** One store, filled by one reflector per namespace (or one for all). */
+  const follow = <T extends CachedObject>(
+    resource: Resource,
+    paths: readonly string[],
+    how: { labelSelector?: string; metadataOnly?: boolean; indexBy?: (object: T) => readonly string[] } = {},
+  ): Store<T> => {
+    const { indexBy, ...selection } = how;
+    const keep = keeperOf<T>(resource, paths);
+    const gauge = options.metrics.cachedObjects.labels({ resource: resource.plural });
+    const store: Store<T> = createStore<T>({
+      ...(indexBy === undefined ? {} : { indexBy }),
+      onChange: (change, origin) => {
+        gauge.set(store.size);
+        options.onChange(change, origin);
+      },
+    });
+    const places = resource.namespaced && options.namespaces.length > 0 ? options.namespaces : [undefined];
+    for (const namespace of places) {
+      const reflector = startReflector<T>({
+        ...options,
+        ...selection,
+        ...(namespace === undefined ? {} : { namespace }),
+        resource,
+        keep,
+        store,
+      });
+      reflectors.push({ resource, reflector });
+    }
+    // The map gives a store back only for objects of the kind that it was made for.
+    stores.set(`${resource.apiVersion}/${resource.kind}`, { store: store as unknown as Store<CachedObject>, keep });
+    return store;
+  };
+
+  const ours = { labelSelector: managedSelector };
+  const children = { ...ours, indexBy: byController };
+  const caches = {
+    tunnels: follow<CachedTunnel>(resources.tunnel, keptPaths.own),
+    proxies: follow<CachedProxy>(resources.proxy, keptPaths.own, { indexBy: byControllerAndSecret }),
+    targets: follow<CachedTarget>(resources.target, keptPaths.own, { indexBy: byControllerAndSecret }),
+    deployments: follow<CachedDeployment>(resources.deployment, keptPaths.deployment, children),
+    replicaSets: follow<CachedReplicaSet>(resources.replicaSet, keptPaths.replicaSet, {
+      ...ours,
+      metadataOnly: true,
+      indexBy: byWorkload,
+    }),
+    services: follow<CachedService>(resources.service, keptPaths.service, children),
+    endpointSlices: follow<CachedEndpointSlice>(resources.endpointSlice, keptPaths.endpointSlice, children),
+    pods: follow<CachedPod>(resources.pod, keptPaths.pod, { ...ours, indexBy: byWorkloadAndNode }),
+    secrets: follow<CachedSecret>(resources.secret, keptPaths.secret, children),
+    nodes: options.namespaces.length > 0 ? undefined : follow<CachedNode>(resources.node, keptPaths.node),
+  };
+  return {
+    ...caches,
+    storeOf: ({ apiVersion, kind }) => stores.get(`${apiVersion}/${kind}`)?.store,
+    trim: (object) => stores.get(`${object.apiVersion}/${object.kind}`)?.keep(object) ?? object,
+    notReady: () => {
+      const unsynced = reflectors.find(({ reflector }) => !reflector.synced());
+      if (unsynced !== undefined) {
+        const reason = unsynced.reflector.failure()?.message;
+        return `waiting for the first list of ${unsynced.resource.plural}${reason === undefined ? "" : `: ${reason}`}`;
+      }
+      const silent = reflectors.find(({ reflector }) => reflector.silence() > deadAfter);
+      return silent === undefined ? undefined : `the watch of ${silent.resource.plural} is silent`;
+    },
+    synced: async () => {
+      await Promise.all(reflectors.map(({ reflector }) => reflector.firstList));
+    },
+    done: Promise.all(reflectors.map(({ reflector }) => reflector.done)).then(() => {}),
+  };
+}
+
+/** Index key of what an object controls. */
+export const controlledBy = (uid: string) => `controller:${uid}`;
+/** Index key of the Proxies and Targets that use a Secret. */
+export const usesSecret = (namespace: string, name: string) => `secret:${namespace}/${name}`;
+/** Index key of the pods and ReplicaSets of a Proxy or Target. */
+export const ofWorkload = (label: string, namespace: string, name: string) => `${label}:${namespace}/${name}`;
+/** Index key of the pods on a node. */
+export const onNode = (name: string) => `node:${name}`;
+
+function byController(object: { metadata: { ownerReferences?: { controller?: boolean; uid: string }[] } }): string[] {
+  return (object.metadata.ownerReferences ?? [])
+    .filter((owner) => owner.controller === true)
+    .map((owner) => controlledBy(owner.uid));
+}
+
+function byControllerAndSecret(object: CachedProxy | CachedTarget): string[] {
+  return [...byController(object), usesSecret(object.metadata.namespace, object.spec.secretRef.name)];
+}
+
+function byWorkload(object: CachedReplicaSet | CachedPod): string[] {
+  const { namespace = "", labels: own = {} } = object.metadata;
+  return [labels.proxy, labels.target].flatMap((label) => {
+    const name = own[label];
+    return name === undefined ? [] : [ofWorkload(label, namespace, name)];
+  });
+}
+
+function byWorkloadAndNode(pod: CachedPod): string[] {
+  const node = pod.spec?.nodeName;
+  return node === undefined ? byWorkload(pod) : [...byWorkload(pod), onNode(node)];
+}

@@ -1,0 +1,98 @@
+import { apiGroup } from "../names.ts";
+import type { DesiredObject } from "../plan/plan.ts";
+import type { CachedObject } from "./caches.ts";
+
+/**
+ * Annotation on every child with a hash of what was applied. Comparing owned fields alone would miss one that is no longer wanted but still
+ * there; the hash changes with it. It also tells a restarted operator that nothing has to be written.
+ */
+export const appliedAnnotation = `${apiGroup}/applied`;
+
+/** The object to apply: the desired one with its own hash. That of a Secret tells nothing of its data, which only its creation sets. */
+export function withHash(desired: DesiredObject): DesiredObject {
+  const hash = hashOf(desired.kind === "Secret" ? desired.metadata : desired);
+  const annotations = { ...desired.metadata.annotations, [appliedAnnotation]: hash };
+  return { ...desired, metadata: { ...desired.metadata, annotations } };
+}
+
+/** Whether every owned field of the live object is as wanted. Fields of others do not matter. */
+export function isAsWanted(wanted: DesiredObject, live: CachedObject): boolean {
+  return holds(wanted, live, "");
+}
+
+/** A short text that is the same for the same content, whatever the order of its keys. */
+export function hashOf(value: unknown): string {
+  return Bun.hash(canonical(value)).toString(36);
+}
+
+function canonical(value: unknown): string {
+  return JSON.stringify(value, (_key, inner: unknown) =>
+    isRecord(inner) ? Object.fromEntries(Object.entries(inner).sort(([a], [b]) => (a < b ? -1 : 1))) : inner,
+  );
+}
+
+/** Where resource quantities stand, which the API server rewrites ("0.5" becomes "500m"). */
+const quantityParents = new Set(["requests", "limits"]);
+
+function holds(wanted: unknown, live: unknown, parent: string): boolean {
+  if (live === undefined || live === null) {
+    return isEmpty(wanted);
+  }
+  if (Array.isArray(wanted)) {
+    return Array.isArray(live) && live.length === wanted.length && wanted.every((item, i) => holds(item, live[i], ""));
+  }
+  if (isRecord(wanted)) {
+    return (
+      isRecord(live) &&
+      Object.entries(wanted).every(([key, value]) =>
+        holds(value, live[key], quantityParents.has(parent) ? parent : key),
+      )
+    );
+  }
+  return wanted === undefined || wanted === live || (quantityParents.has(parent) && sameQuantity(wanted, live));
+}
+
+/** What the API server leaves out of its answers. */
+function isEmpty(value: unknown): boolean {
+  if (Array.isArray(value)) {
+    return value.length === 0;
+  }
+  if (isRecord(value)) {
+    return Object.values(value).every(isEmpty);
+  }
+  return value === undefined || value === null || value === "" || value === false || value === 0;
+}
+
+function isRecord(value: unknown): value is Record<string, unknown> {
+  return typeof value === "object" && value !== null && !Array.isArray(value);
+}
+
+const quantityUnits: Record<string, number> = {
+  n: 1e-9,
+  u: 1e-6,
+  m: 1e-3,
+  "": 1,
+  k: 1e3,
+  M: 1e6,
+  G: 1e9,
+  T: 1e12,
+  P: 1e15,
+  E: 1e18,
+  Ki: 2 ** 10,
+  Mi: 2 ** 20,
+  Gi: 2 ** 30,
+  Ti: 2 ** 40,
+  Pi: 2 ** 50,
+  Ei: 2 ** 60,
+};
+
+function sameQuantity(one: unknown, other: unknown): boolean {
+  const [a, b] = [quantity(one), quantity(other)];
+  return a !== undefined && b !== undefined && Math.abs(a - b) <= 1e-9 * Math.abs(a);
+}
+
+function quantity(value: unknown): number | undefined {
+  const match = /^([+-]?\d*\.?\d+(?:[eE][+-]?\d+)?)([numkMGTPE]?i?)$/.exec(String(value));
+  const unit = quantityUnits[match?.[2] ?? "none"];
+  return match === null || unit === undefined ? undefined : Number(match[1]) * unit;
+}

@@ -1,0 +1,86 @@
+/** What can go wrong between the operator and the API server. Which class it is decides whether trying again helps. */
+
+/** The `Status` object that the API server answers with. */
+export interface StatusBody {
+  message?: string;
+  reason?: string;
+  code?: number;
+  details?: { causes?: { field?: string; message?: string; reason?: string }[]; retryAfterSeconds?: number };
+}
+
+/** The API server answered, but not with what was asked for. */
+export class ApiError extends Error {
+  override readonly name: string = "ApiError";
+
+  constructor(
+    readonly code: number,
+    readonly body: StatusBody,
+    readonly call: string,
+  ) {
+    super(`${call}: ${code} ${body.message ?? body.reason ?? "without a message"}`);
+  }
+
+  get reason(): string {
+    return this.body.reason ?? "";
+  }
+}
+
+/** 404: the object (or the whole kind) does not exist. */
+export class NotFoundError extends ApiError {
+  override readonly name = "NotFoundError";
+}
+
+/** 409: somebody else changed or made the object in between; reading again and deciding again helps. */
+export class ConflictError extends ApiError {
+  override readonly name = "ConflictError";
+}
+
+/** 410: the resource version or continue token is too old; only a new list helps. */
+export class GoneError extends ApiError {
+  override readonly name = "GoneError";
+}
+
+/**
+ * The server understood the object and will not have it as it is: 400, 403 by admission or quota, 422, and the 500 that a server-side apply
+ * of an unknown field gets ("failed to create typed patch object"). The same request fails again until a person changes something.
+ */
+export class RefusedError extends ApiError {
+  override readonly name = "RefusedError";
+}
+
+/** No answer: the connection failed, broke or took longer than the deadline. */
+export class UnreachableError extends Error {
+  override readonly name = "UnreachableError";
+}
+
+/** Work was given up because the process stops or this replica no longer leads. */
+export class StoppedError extends Error {
+  override readonly name = "StoppedError";
+}
+
+/** The kubeconfig or the service account folder cannot be used. */
+export class CredentialsError extends Error {
+  override readonly name = "CredentialsError";
+}
+
+/** Whether a 500 is really the user's error (see DESIGN.md section 6): the API server gives it no reason, so its text is all there is. */
+function isTypedPatchError(code: number, body: StatusBody): boolean {
+  return code === 500 && (body.message ?? "").startsWith("failed to create typed patch object");
+}
+
+/** The error class for an answer that is not 2xx. */
+export function apiError(code: number, body: StatusBody, call: string): ApiError {
+  if (code === 404) {
+    return new NotFoundError(code, body, call);
+  }
+  if (code === 409) {
+    return new ConflictError(code, body, call);
+  }
+  if (code === 410) {
+    return new GoneError(code, body, call);
+  }
+  if (code === 400 || code === 403 || code === 422 || isTypedPatchError(code, body)) {
+    return new RefusedError(code, body, call);
+  }
+  return new ApiError(code, body, call);
+}

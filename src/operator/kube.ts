@@ -1,0 +1,235 @@
+import type { KubernetesObject } from "@kubernetes/client-node";
+import { fieldManager } from "../names.ts";
+import type { Credentials } from "./credentials.ts";
+import { ApiError, apiError, type StatusBody, StoppedError, UnreachableError } from "./errors.ts";
+import type { OperatorMetrics } from "./metrics.ts";
+import { type Resource, resourceOf, resourcePath } from "./resources.ts";
+
+/** An object as the API server sends it, in its JSON form (times are strings). */
+export type KubeObject = KubernetesObject & { metadata: { name: string; uid: string; resourceVersion: string } };
+
+export type Verb = "get" | "list" | "watch" | "create" | "update" | "patch" | "delete";
+
+interface Call {
+  verb: Verb;
+  resource: Resource;
+  namespace?: string;
+  name?: string;
+  subresource?: string;
+  query?: Record<string, string>;
+  body?: unknown;
+  contentType?: string;
+  accept?: string;
+  /** Ends the call early; the promise then rejects with StoppedError. */
+  signal?: AbortSignal | undefined;
+  /** Milliseconds until the call is given up; default 15 s. */
+  timeout?: number;
+}
+
+export interface KubeOptions {
+  credentials: Credentials;
+  metrics: OperatorMetrics;
+  userAgent: string;
+}
+
+/**
+ * The API server over Bun's own fetch: plain JSON in and out. The library's generated clients are not used, since they need an undici that Bun
+ * replaces by a stub, turn every timestamp into a Date and cost 35 MiB; its types are.
+ * All methods throw ApiError (and its subclasses), UnreachableError or StoppedError.
+ */
+export interface Kube {
+  request<T>(call: Call): Promise<T>;
+  /** A response whose body is read as it comes; only the wait for its head has a deadline. */
+  open(call: Call): Promise<ReadableStream<Uint8Array>>;
+  get<T extends KubeObject>(resource: Resource, namespace: string, name: string, signal?: AbortSignal): Promise<T>;
+  create<T extends KubeObject>(object: KubernetesObject, signal?: AbortSignal): Promise<T>;
+  /** Server-side apply: takes over the fields in `object` and drops those that we owned before and that are absent now. */
+  apply<T extends KubeObject>(
+    object: KubernetesObject,
+    options?: { subresource?: string; signal?: AbortSignal | undefined },
+  ): Promise<T>;
+  /** Deletes the object only if it is still the one with this uid. */
+  remove(
+    object: { apiVersion: string; kind: string; namespace: string; name: string; uid: string },
+    signal?: AbortSignal,
+  ): Promise<void>;
+}
+
+const defaultTimeout = 15_000;
+/** Tries of one call that the server puts off with 429 or 503 and a Retry-After. */
+const maxTries = 4;
+/** Longest pause that a Retry-After can ask for here; a longer one is left to the queue's backoff. */
+const maxRetryAfter = 10_000;
+
+export function createKube(options: KubeOptions): Kube {
+  const request = async <T>(call: Call): Promise<T> => {
+    const response = await send(options, call);
+    try {
+      return (await response.json()) as T;
+    } catch (cause) {
+      throw brokenOff(call, cause);
+    }
+  };
+  return {
+    request,
+    async open(call) {
+      const response = await send(options, call);
+      if (response.body === null) {
+        throw new UnreachableError(`${describe(call)}: empty answer`);
+      }
+      return response.body;
+    },
+    get: (resource, namespace, name, signal) => request({ verb: "get", resource, namespace, name, signal }),
+    create: (object, signal) =>
+      request({ verb: "create", ...placeOf(object, false), body: object, query: { fieldManager }, signal }),
+    apply: (object, { subresource, signal } = {}) =>
+      request({
+        verb: "patch",
+        ...placeOf(object, true),
+        ...(subresource === undefined ? {} : { subresource }),
+        query: { fieldManager, force: "true" },
+        contentType: "application/apply-patch+yaml",
+        body: object,
+        signal,
+      }),
+    async remove({ uid, namespace, name, ...type }, signal) {
+      const body = { apiVersion: "v1", kind: "DeleteOptions", propagationPolicy: "Background", preconditions: { uid } };
+      await request({ verb: "delete", resource: resourceOf(type), namespace, name, body, signal });
+    },
+  };
+}
+
+function placeOf(object: KubernetesObject, named: boolean): Pick<Call, "resource" | "namespace" | "name"> {
+  const { namespace, name } = object.metadata ?? {};
+  return {
+    resource: resourceOf(object),
+    ...(namespace === undefined ? {} : { namespace }),
+    ...(named && name !== undefined ? { name } : {}),
+  };
+}
+
+function describe(call: Call): string {
+  const place = [call.namespace, call.name].filter((part) => part !== undefined).join("/");
+  return `${call.verb} ${resourceName(call)}${place === "" ? "" : ` ${place}`}`;
+}
+
+/** As in RBAC rules: `tunnels/status` for a subresource. */
+function resourceName(call: Call): string {
+  return call.subresource === undefined ? call.resource.plural : `${call.resource.plural}/${call.subresource}`;
+}
+
+/** One call with its retries: once more at once after a 401 with fresh credentials, and after each Retry-After that is short enough. */
+async function send(options: KubeOptions, call: Call): Promise<Response> {
+  for (let attempt = 1; ; attempt += 1) {
+    const response = await sendOnce(options, call);
+    if (response.ok) {
+      return response;
+    }
+    const body = await readStatus(response);
+    if (attempt >= maxTries) {
+      throw apiError(response.status, body, describe(call));
+    }
+    if (response.status === 401 && attempt === 1) {
+      options.credentials.expire();
+      continue;
+    }
+    const pause = Number(response.headers.get("retry-after")) * 1000;
+    if ((response.status !== 429 && response.status !== 503) || !(pause > 0 && pause <= maxRetryAfter)) {
+      throw apiError(response.status, body, describe(call));
+    }
+    await abortableSleep(pause * (1 + Math.random() / 4), call);
+  }
+}
+
+async function sendOnce({ credentials, metrics, userAgent }: KubeOptions, call: Call): Promise<Response> {
+  const abort = new AbortController();
+  const stop = () => abort.abort();
+  const timer = setTimeout(stop, call.timeout ?? defaultTimeout);
+  // Not AbortSignal.any: signals that are joined to one that lives as long as the process are not collected.
+  call.signal?.addEventListener("abort", stop, { once: true });
+  let streams = false;
+  let code = 0;
+  try {
+    call.signal?.throwIfAborted();
+    const response = await fetch(url(credentials.server, call), {
+      method: methods[call.verb],
+      headers: headersOf(call, credentials.authorization(), userAgent),
+      ...(call.body === undefined ? {} : { body: JSON.stringify(call.body) }),
+      signal: abort.signal,
+      tls: credentials.tls(),
+      redirect: "error",
+      // The deadline above counts; Bun's own idle limit of five minutes would end quiet watches.
+      timeout: false,
+    });
+    code = response.status;
+    streams = call.verb === "watch" && response.ok;
+    return streams ? response : new Response(await response.arrayBuffer(), response);
+  } catch (cause) {
+    throw brokenOff(call, cause);
+  } finally {
+    clearTimeout(timer);
+    if (!streams) {
+      call.signal?.removeEventListener("abort", stop);
+    }
+    metrics.apiRequests.inc({ verb: call.verb, resource: resourceName(call), code: String(code) });
+  }
+}
+
+const methods: Record<Verb, string> = {
+  get: "GET",
+  list: "GET",
+  watch: "GET",
+  create: "POST",
+  update: "PUT",
+  patch: "PATCH",
+  delete: "DELETE",
+};
+
+function url(server: string, call: Call): string {
+  const path = resourcePath(call.resource, call);
+  const query = call.query === undefined ? "" : `?${new URLSearchParams(call.query)}`;
+  return server + path + query;
+}
+
+function headersOf(call: Call, authorization: string | undefined, userAgent: string): Record<string, string> {
+  return {
+    accept: call.accept ?? "application/json",
+    "user-agent": userAgent,
+    ...(call.body === undefined ? {} : { "content-type": call.contentType ?? "application/json" }),
+    ...(authorization === undefined ? {} : { authorization }),
+  };
+}
+
+function brokenOff(call: Call, cause: unknown): Error {
+  if (cause instanceof ApiError) {
+    return cause;
+  }
+  if (call.signal?.aborted === true) {
+    return new StoppedError(`${describe(call)}: given up`, { cause });
+  }
+  return new UnreachableError(`${describe(call)}: no answer from the API server`, { cause });
+}
+
+/** The body of a failed call; a proxy in between may answer with something else than JSON. */
+async function readStatus(response: Response): Promise<StatusBody> {
+  const text = await response.text().catch(() => "");
+  try {
+    const body: unknown = JSON.parse(text);
+    return typeof body === "object" && body !== null ? (body as StatusBody) : {};
+  } catch {
+    return { message: text.slice(0, 500) };
+  }
+}
+
+async function abortableSleep(milliseconds: number, call: Call): Promise<void> {
+  const { promise, resolve, reject } = Promise.withResolvers<void>();
+  const timer = setTimeout(resolve, milliseconds);
+  const stop = () => reject(new StoppedError(`${describe(call)}: given up`));
+  call.signal?.addEventListener("abort", stop, { once: true });
+  try {
+    await promise;
+  } finally {
+    clearTimeout(timer);
+    call.signal?.removeEventListener("abort", stop);
+  }
+}

@@ -1,0 +1,65 @@
+import { Counter, Gauge, Histogram, Registry } from "prom-client";
+
+/** Everything that the operator counts, in a registry of its own. */
+export type OperatorMetrics = ReturnType<typeof createOperatorMetrics>;
+
+export function createOperatorMetrics() {
+  const registry = new Registry();
+  const registers = [registry];
+  return {
+    registry,
+    expose: async () => ({ contentType: registry.contentType, body: await registry.metrics() }),
+    queueDepth: new Gauge({
+      name: "netaminity_operator_queue_depth",
+      help: "Objects that wait for a reconcile now (delayed ones are not counted).",
+      registers,
+    }),
+    reconciles: new Counter({
+      name: "netaminity_operator_reconciles_total",
+      help: "Reconciles by kind and result (ok, error).",
+      labelNames: ["kind", "result"] as const,
+      registers,
+    }),
+    reconcileSeconds: new Histogram({
+      name: "netaminity_operator_reconcile_duration_seconds",
+      help: "Time that one reconcile took, by kind.",
+      labelNames: ["kind"] as const,
+      buckets: [0.001, 0.005, 0.02, 0.1, 0.5, 2, 10],
+      registers,
+    }),
+    apiRequests: new Counter({
+      name: "netaminity_operator_api_requests_total",
+      help: "Requests to the API server by verb, resource and HTTP code (0: no answer).",
+      labelNames: ["verb", "resource", "code"] as const,
+      registers,
+    }),
+    watchRestarts: new Counter({
+      name: "netaminity_operator_watch_restarts_total",
+      help: "Watches that ended and were started again, by resource and cause (end, idle, gone, error).",
+      labelNames: ["resource", "cause"] as const,
+      registers,
+    }),
+    cachedObjects: new Gauge({
+      name: "netaminity_operator_cached_objects",
+      help: "Objects held in memory, by resource.",
+      labelNames: ["resource"] as const,
+      registers,
+    }),
+    probes: new Counter({
+      name: "netaminity_operator_probes_total",
+      help: "Health probes of proxy pods by result (answered, silent).",
+      labelNames: ["result"] as const,
+      registers,
+    }),
+    eventsDropped: new Counter({
+      name: "netaminity_operator_events_dropped_total",
+      help: "Kubernetes Events that were not recorded because too many came at once or the API server refused them.",
+      registers,
+    }),
+    leader: new Gauge({
+      name: "netaminity_operator_leader",
+      help: "1 while this replica reconciles, else 0.",
+      registers,
+    }),
+  };
+}

@@ -1,0 +1,52 @@
+import type { Verb } from "./kube.ts";
+import { type Resource, resources } from "./resources.ts";
+
+/** One rule of a Role or ClusterRole. */
+export interface PolicyRule {
+  apiGroups: string[];
+  resources: string[];
+  resourceNames?: string[];
+  verbs: Verb[];
+}
+
+/** Name of the Lease by which replicas elect one, in the operator's own namespace. */
+export const leaseName = "netaminity-operator";
+
+const rule = (resource: Resource, verbs: Verb[], subresource?: string): PolicyRule => ({
+  apiGroups: [resource.group],
+  resources: [subresource === undefined ? resource.plural : `${resource.plural}/${subresource}`],
+  verbs,
+});
+
+/** get: whose object has the name that a child needs; create: the first apply; patch: every other one. */
+const childVerbs: Verb[] = ["get", "list", "watch", "create", "patch", "delete"];
+
+/** All that the operator may do; `npm run generate` writes it into the chart. */
+export const rbac: { cluster: PolicyRule[]; namespaced: PolicyRule[]; leaderElection: PolicyRule[] } = {
+  /**
+   * What is about no namespace and so needs a ClusterRole. A namespaced installation does without: it learns that a node is lost when
+   * Kubernetes marks its pods.
+   */
+  cluster: [rule(resources.node, ["list", "watch"])],
+  /** In every namespace that is served: part of the ClusterRole, or a Role in each. */
+  namespaced: [
+    rule(resources.tunnel, ["list", "watch"]),
+    rule(resources.tunnel, ["patch"], "status"),
+    rule(resources.proxy, childVerbs),
+    rule(resources.proxy, ["patch"], "status"),
+    rule(resources.target, childVerbs),
+    rule(resources.target, ["patch"], "status"),
+    rule(resources.deployment, childVerbs),
+    rule(resources.replicaSet, ["list", "watch"]),
+    rule(resources.service, childVerbs),
+    rule(resources.endpointSlice, childVerbs),
+    rule(resources.pod, ["list", "watch", "delete"]),
+    rule(resources.secret, ["get", "list", "watch", "create", "patch"]),
+    rule(resources.event, ["create", "patch"]),
+  ],
+  /** In the operator's own namespace. The name limits all but `create`, which RBAC cannot limit by name. */
+  leaderElection: [
+    rule(resources.lease, ["create"]),
+    { ...rule(resources.lease, ["get", "update"]), resourceNames: [leaseName] },
+  ],
+};

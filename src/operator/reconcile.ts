@@ -1,0 +1,94 @@
+import type { ApplyFailure } from "../plan/observed.ts";
+import type { EventNote, Plan } from "../plan/plan.ts";
+import { planProxy } from "../plan/proxy.ts";
+import { planTarget } from "../plan/target.ts";
+import { planTunnel } from "../plan/tunnel.ts";
+import type { EventRecorder } from "./events.ts";
+import type { Executor, Owner } from "./execute.ts";
+import { gatherProxy, gatherTarget, gatherTunnel, type Sources } from "./gather.ts";
+import type { CachedProxy, CachedTarget, CachedTunnel } from "./keep.ts";
+import { type Key, parseKey } from "./watches.ts";
+
+export interface ReconcileOptions {
+  sources: Sources;
+  executor: Executor;
+  events: EventRecorder;
+}
+
+/** What a reconcile asks of the queue: milliseconds until the next look without a change; absent: none. */
+export interface ReconcileResult {
+  requeueAfter?: number;
+}
+
+/** Pause until a Secret that is not watched is looked at again, in milliseconds. */
+const unwatchedSecretPause = 30_000;
+
+/** Makes the function that brings one object's children and status to what is wanted. It throws what is worth a retry. */
+export function createReconcile(
+  options: ReconcileOptions,
+): (key: Key, signal: AbortSignal) => Promise<ReconcileResult> {
+  const { sources } = options;
+  const { caches, secrets } = sources;
+  return async (key, signal) => {
+    const { kind, namespace, name } = parseKey(key);
+    switch (kind) {
+      case "Tunnel": {
+        const tunnel = living(caches.tunnels.get(namespace, name));
+        return tunnel === undefined
+          ? {}
+          : runPass(options, tunnel, await gatherTunnel(tunnel, sources, signal), planTunnel, signal);
+      }
+      case "Proxy": {
+        const proxy = living(caches.proxies.get(namespace, name));
+        const result =
+          proxy === undefined
+            ? {}
+            : await runPass(options, proxy, await gatherProxy(proxy, sources, signal), planProxy, signal);
+        return soonerFor(proxy, result, secrets);
+      }
+      case "Target": {
+        const target = living(caches.targets.get(namespace, name));
+        const result =
+          target === undefined
+            ? {}
+            : await runPass(options, target, await gatherTarget(target, sources, signal), planTarget, signal);
+        return soonerFor(target, result, secrets);
+      }
+    }
+  };
+}
+
+/** An object that is being deleted is left to the garbage collector: its children must not be made again. */
+function living<T extends CachedTunnel | CachedProxy | CachedTarget>(object: T | undefined): T | undefined {
+  return object?.metadata.deletionTimestamp === undefined ? object : undefined;
+}
+
+/** Decide, apply, and - when something was refused - decide once more what to say about it; prune, one status write, events. */
+async function runPass<Input extends { failures: readonly ApplyFailure[] }, Status>(
+  { executor, events }: ReconcileOptions,
+  owner: Owner & { status?: unknown },
+  input: Input,
+  decide: (input: Input) => Plan<Status>,
+  signal: AbortSignal,
+): Promise<ReconcileResult> {
+  const plan = decide(input);
+  const failures = await executor.applyAll(owner, plan.apply, signal);
+  await executor.removeAll(plan.remove, signal);
+  const told = failures.length === 0 ? plan : decide({ ...input, failures });
+  await executor.writeStatus(owner, told.status, signal);
+  for (const note of told.events satisfies readonly EventNote[]) {
+    events.record(owner, note);
+  }
+  return told.requeueAfter === undefined ? {} : { requeueAfter: told.requeueAfter };
+}
+
+function soonerFor(
+  user: CachedProxy | CachedTarget | undefined,
+  result: ReconcileResult,
+  secrets: Sources["secrets"],
+): ReconcileResult {
+  if (user === undefined || secrets.isWatched(user.metadata.namespace, user.spec.secretRef.name)) {
+    return result;
+  }
+  return { requeueAfter: Math.min(result.requeueAfter ?? unwatchedSecretPause, unwatchedSecretPause) };
+}

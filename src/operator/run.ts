@@ -1,0 +1,207 @@
+import { hostname } from "node:os";
+import type { Log } from "../log.ts";
+import { labels } from "../names.ts";
+import type { PlanSettings, ProxyInput } from "../plan/observed.ts";
+import { type ProbeAddress, podsToProbe } from "../plan/probe.ts";
+import type { WatchTiming } from "./cache.ts";
+import { type Caches, ofWorkload, startCaches } from "./caches.ts";
+import { runController } from "./controller.ts";
+import type { Credentials } from "./credentials.ts";
+import { createEventRecorder } from "./events.ts";
+import { createExecutor } from "./execute.ts";
+import { createKube, type Kube } from "./kube.ts";
+import { type LeaderTiming, leaseClient, runLeader } from "./leader.ts";
+import { createOperatorMetrics, type OperatorMetrics } from "./metrics.ts";
+import { createProber } from "./probe.ts";
+import { createQueue, type Queue } from "./queue.ts";
+import { leaseName } from "./rbac.ts";
+import { createReconcile } from "./reconcile.ts";
+import { createSecretWatches, type SecretWatches } from "./secret-watches.ts";
+import { type Key, keyFor, keysOf } from "./watches.ts";
+
+export interface OperatorOptions {
+  credentials: Credentials;
+  settings: PlanSettings;
+  /** Namespaces to serve; empty: all. */
+  namespaces: readonly string[];
+  workers: number;
+  /** Namespace of the Lease; undefined: work without an election. */
+  leaseNamespace: string | undefined;
+  version: string;
+  log: Log;
+  /** Shorter times for tests. */
+  timing?: { watch?: Partial<WatchTiming>; leader?: LeaderTiming; resync?: number; probe?: number };
+}
+
+export interface Operator {
+  /** Why it cannot do its job now; undefined when it can. A replica that waits for the lease is ready. */
+  notReady(): string | undefined;
+  /** Looks at everything again now. */
+  resync(): void;
+  metrics: OperatorMetrics;
+  /** Ends all work, gives the lease back and resolves when nothing runs any more. */
+  stop(): Promise<void>;
+}
+
+const defaultResync = 10 * 60_000;
+
+/** Starts the operator; it runs until `stop`, whatever the API server does. */
+export function startOperator(options: OperatorOptions): Operator {
+  const { log, timing = {} } = options;
+  const metrics = createOperatorMetrics();
+  const kube = createKube({
+    credentials: options.credentials,
+    metrics,
+    userAgent: `netaminity-operator/${options.version}`,
+  });
+  const stopping = new AbortController();
+  const { signal } = stopping;
+  let queue: Queue | undefined;
+
+  const cacheOptions = {
+    kube,
+    metrics,
+    log,
+    signal,
+    ...(timing.watch === undefined ? {} : { timing: timing.watch }),
+    onChange: (change: Parameters<typeof keysOf>[0], origin: Parameters<typeof keysOf>[1]) => {
+      followSecrets(secrets, change);
+      for (const key of keysOf(change, origin, caches)) {
+        queue?.add(key);
+      }
+    },
+  };
+  const caches: Caches = startCaches({ ...cacheOptions, namespaces: options.namespaces });
+  const secrets = createSecretWatches(cacheOptions, () => caches);
+
+  const lead = async (term: AbortSignal) => {
+    await caches.synced();
+    const current = createQueue({ onDepth: (depth) => metrics.queueDepth.set(depth) });
+    queue = current;
+    metrics.leader.set(1);
+    try {
+      await work({ ...options, kube, caches, secrets, metrics, queue: current, term });
+    } finally {
+      queue = undefined;
+      metrics.leader.set(0);
+    }
+  };
+  const running = elect({ ...options, kube, signal, lead });
+  return {
+    notReady: () => (signal.aborted ? "stopping" : caches.notReady()),
+    resync: () => {
+      for (const key of allKeys(caches)) {
+        queue?.add(key);
+      }
+    },
+    metrics,
+    async stop() {
+      stopping.abort();
+      await Promise.all([running, caches.done]);
+    },
+  };
+}
+
+type ElectOptions = OperatorOptions & { kube: Kube; signal: AbortSignal; lead: (term: AbortSignal) => Promise<void> };
+
+function elect({ kube, signal, lead, log, leaseNamespace, timing }: ElectOptions): Promise<void> {
+  if (leaseNamespace === undefined) {
+    return lead(signal);
+  }
+  return runLeader({
+    client: leaseClient(kube, leaseNamespace, leaseName),
+    identity: instanceName(),
+    log,
+    signal,
+    lead,
+    ...(timing?.leader === undefined ? {} : { timing: timing.leader }),
+  });
+}
+
+/** Tells replicas on one host (tests, host network) apart too. */
+const instanceName = () => `${hostname()}_${crypto.randomUUID().slice(0, 8)}`;
+
+interface WorkOptions extends OperatorOptions {
+  kube: Kube;
+  caches: Caches;
+  secrets: SecretWatches;
+  metrics: OperatorMetrics;
+  queue: Queue;
+  term: AbortSignal;
+}
+
+/** Reconciles and probes until the term ends. */
+async function work({
+  kube,
+  caches,
+  secrets,
+  metrics,
+  queue,
+  term,
+  log,
+  settings,
+  workers,
+  timing = {},
+}: WorkOptions): Promise<void> {
+  const prober = createProber({
+    addresses: () => probeAddresses(caches),
+    onChange: (podUid) => {
+      const key = proxyOfPod(caches, podUid);
+      if (key !== undefined) {
+        queue.add(key);
+      }
+    },
+    metrics,
+    ...(timing.probe === undefined ? {} : { interval: timing.probe }),
+  });
+  const reconcile = createReconcile({
+    sources: { caches, secrets, probes: prober, settings },
+    executor: createExecutor(kube, caches),
+    events: createEventRecorder({ kube, metrics, log, instance: hostname() }),
+  });
+  const controller = {
+    queue,
+    reconcile,
+    workers,
+    metrics,
+    log,
+    resync: timing.resync ?? defaultResync,
+    allKeys: () => allKeys(caches),
+  };
+  await Promise.all([runController(controller, term), prober.run(term)]);
+}
+
+function* allKeys({ tunnels, proxies, targets }: Caches): Iterable<Key> {
+  for (const store of [tunnels, proxies, targets]) {
+    for (const object of store.values()) {
+      yield keyFor(object.kind, object.metadata.namespace, object.metadata.name);
+    }
+  }
+}
+
+function probeAddresses(caches: Caches): ProbeAddress[] {
+  const addresses: ProbeAddress[] = [];
+  for (const proxy of caches.proxies.values()) {
+    const { namespace, name } = proxy.metadata;
+    const pods = caches.pods.indexed(ofWorkload(labels.proxy, namespace, name));
+    addresses.push(...podsToProbe({ proxy, pods } satisfies Pick<ProxyInput, "proxy" | "pods">));
+  }
+  return addresses;
+}
+
+function proxyOfPod({ pods }: Caches, podUid: string): Key | undefined {
+  for (const pod of pods.values()) {
+    const proxy = pod.metadata.uid === podUid ? pod.metadata.labels?.[labels.proxy] : undefined;
+    if (proxy !== undefined) {
+      return keyFor("Proxy", pod.metadata.namespace ?? "", proxy);
+    }
+  }
+  return undefined;
+}
+
+function followSecrets(secrets: SecretWatches, { before, after }: Parameters<typeof keysOf>[0]): void {
+  const isUser = (after ?? before)?.kind;
+  if (isUser === "Proxy" || isUser === "Target") {
+    secrets.follow(before as Parameters<SecretWatches["follow"]>[0], after as Parameters<SecretWatches["follow"]>[1]);
+  }
+}

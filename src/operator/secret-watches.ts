@@ -1,0 +1,108 @@
+import { controllerOf } from "../plan/ownership.ts";
+import { type Reflector, startReflector } from "./cache.ts";
+import type { CachedObject, Caches, CachesOptions } from "./caches.ts";
+import { NotFoundError } from "./errors.ts";
+import { type CachedProxy, type CachedSecret, type CachedTarget, keeperOf, keptPaths } from "./keep.ts";
+import { resources } from "./resources.ts";
+import { createStore, type Store } from "./store.ts";
+
+/** Secrets that users made: each is followed by a watch of its own name, so that the operator sees no other Secret. */
+export interface SecretWatches {
+  /** Takes note that a Proxy or Target was added, changed or removed. */
+  follow(before: CachedProxy | CachedTarget | undefined, after: CachedProxy | CachedTarget | undefined): void;
+  /** A Secret as it is now, from memory where it is watched, else asked for. */
+  find(namespace: string, name: string, signal: AbortSignal): Promise<CachedSecret | undefined>;
+  /** Whether changes of this Secret are told; where not, it must be looked at again after a while. */
+  isWatched(namespace: string, name: string): boolean;
+}
+
+/** Each watch is a connection, of which Bun allows 256 in all by default. Secrets beyond are asked for from time to time. */
+const maxWatches = 64;
+
+interface Watched {
+  users: Set<string>;
+  store: Store<CachedSecret>;
+  reflector: Reflector;
+  abort: AbortController;
+}
+
+export function createSecretWatches(
+  options: Omit<CachesOptions, "namespaces">,
+  caches: () => Pick<Caches, "secrets">,
+): SecretWatches {
+  const watched = new Map<string, Watched>();
+  const keep = keeperOf<CachedSecret>(resources.secret, keptPaths.secret);
+
+  const start = (key: string, user: string) => {
+    const [namespace = "", name = ""] = key.split("/");
+    const abort = new AbortController();
+    const signal = AbortSignal.any([abort.signal, options.signal]);
+    const store = createStore<CachedSecret>({
+      onChange: (change, origin) => options.onChange(change as { after: CachedObject }, origin),
+    });
+    const fieldSelector = `metadata.name=${name}`;
+    const reflector = startReflector({
+      ...options,
+      resource: resources.secret,
+      namespace,
+      fieldSelector,
+      keep,
+      store,
+      signal,
+    });
+    watched.set(key, { users: new Set([user]), store, reflector, abort });
+  };
+  const add = (key: string, user: string) => {
+    const entry = watched.get(key);
+    if (entry !== undefined) {
+      entry.users.add(user);
+    } else if (watched.size < maxWatches) {
+      start(key, user);
+    }
+  };
+  const release = (key: string, user: string) => {
+    const entry = watched.get(key);
+    entry?.users.delete(user);
+    if (entry?.users.size === 0) {
+      watched.delete(key);
+      entry.abort.abort();
+    }
+  };
+  return {
+    follow(before, after) {
+      const [old, now] = [before, after].map((user) => (user === undefined ? undefined : secretKeyOf(user)));
+      const user = (after ?? before)?.metadata.uid ?? "";
+      if (now !== undefined) {
+        add(now, user);
+      }
+      if (old !== undefined && old !== now) {
+        release(old, user);
+      }
+    },
+    async find(namespace, name, signal) {
+      const own = caches().secrets.get(namespace, name);
+      const entry = watched.get(`${namespace}/${name}`);
+      if (own !== undefined) {
+        return own;
+      }
+      if (entry?.reflector.synced() === true) {
+        return entry.store.get(namespace, name);
+      }
+      try {
+        return keep(await options.kube.get(resources.secret, namespace, name, signal));
+      } catch (error) {
+        if (error instanceof NotFoundError) {
+          return undefined;
+        }
+        throw error;
+      }
+    },
+    isWatched: (namespace, name) =>
+      caches().secrets.get(namespace, name) !== undefined || watched.has(`${namespace}/${name}`),
+  };
+}
+
+/** Undefined for what a Tunnel made: the Secret of a Tunnel carries our label and is watched with all others that do. */
+function secretKeyOf(user: CachedProxy | CachedTarget): string | undefined {
+  return controllerOf(user) === undefined ? `${user.metadata.namespace}/${user.spec.secretRef.name}` : undefined;
+}
