@@ -1,7 +1,6 @@
 import type { V1Affinity, V1PodSecurityContext, V1PodSpec, V1SecurityContext } from "@kubernetes/client-node";
 import type { PodTemplate } from "../api/pod-template.ts";
 import { labels } from "../names.ts";
-import { canonicalQuantity } from "./quantity.ts";
 
 /** A side's own template over the shared one of its Tunnel: a field that the side has replaces the whole shared field. */
 export function overridden(shared: PodTemplate | undefined, own: PodTemplate | undefined): PodTemplate | undefined {
@@ -14,12 +13,13 @@ export function scheduling(template: PodTemplate, selector: Record<string, strin
   const affinity = withDistribution(template, selector);
   return {
     ...(nodeSelector !== undefined && { nodeSelector }),
-    ...(tolerations !== undefined && tolerations.length > 0 && { tolerations: withoutEmpty(tolerations) }),
+    ...(tolerations !== undefined && tolerations.length > 0 && { tolerations: tolerations }),
     ...(affinity !== undefined && { affinity }),
     ...(topologySpreadConstraints.length > 0 && {
-      topologySpreadConstraints: topologySpreadConstraints.map((constraint) =>
-        withoutEmpty({ ...constraint, labelSelector: constraint.labelSelector ?? { matchLabels: selector } }),
-      ),
+      topologySpreadConstraints: topologySpreadConstraints.map((constraint) => ({
+        ...constraint,
+        labelSelector: constraint.labelSelector ?? { matchLabels: selector },
+      })),
     }),
     ...(priorityClassName ? { priorityClassName } : {}),
     ...(runtimeClassName ? { runtimeClassName } : {}),
@@ -39,8 +39,8 @@ export function network(template: PodTemplate): Partial<V1PodSpec> {
  */
 export function resources({ resources: { requests, limits } = defaultResources }: PodTemplate) {
   return {
-    ...(requests !== undefined && { requests: canonical(requests) }),
-    ...(limits !== undefined && { limits: canonical(limits) }),
+    ...(requests !== undefined && { requests: texts(requests) }),
+    ...(limits !== undefined && { limits: texts(limits) }),
   };
 }
 
@@ -48,28 +48,28 @@ const defaultResources: NonNullable<PodTemplate["resources"]> = { requests: { cp
 
 /** Pod-level security that the Pod Security level "restricted" accepts, with the user's fields over it. */
 export function podSecurity({ securityContext }: PodTemplate): V1PodSecurityContext {
-  return withoutEmpty({
+  return {
     runAsNonRoot: true,
     runAsUser: 65532,
     runAsGroup: 65532,
     seccompProfile: { type: "RuntimeDefault" },
     ...securityContext,
-  });
+  };
 }
 
 /** The same for the container. */
 export function containerSecurity({ containerSecurityContext }: PodTemplate): V1SecurityContext {
-  return withoutEmpty({
+  return {
     allowPrivilegeEscalation: false,
     readOnlyRootFilesystem: true,
     capabilities: { drop: ["ALL"] },
     ...containerSecurityContext,
-  });
+  };
 }
 
 function withDistribution(template: PodTemplate, selector: Record<string, string>): V1Affinity | undefined {
-  const given = template.affinity && withoutEmpty(template.affinity);
-  if (template.distributeByNodes === false) return given && Object.keys(given).length > 0 ? given : undefined;
+  const given = template.affinity;
+  if (template.distributeByNodes === false) return given;
   const preference = {
     weight: 100,
     podAffinityTerm: { topologyKey: "kubernetes.io/hostname", labelSelector: { matchLabels: selector } },
@@ -84,25 +84,8 @@ function withDistribution(template: PodTemplate, selector: Record<string, string
   };
 }
 
-function canonical(quantities: Record<string, string | number>): Record<string, string> {
-  return Object.fromEntries(Object.entries(quantities).map(([name, value]) => [name, canonicalQuantity(value)]));
-}
-
-/**
- * Without empty strings, empty lists and empty `matchLabels`: the API server drops them, and what is wanted must compare equal
- * to what is stored. Other empty objects have a meaning (an empty label selector matches everything) and stay.
- */
-function withoutEmpty<T>(value: T): T {
-  if (Array.isArray(value)) return value.map(withoutEmpty) as T;
-  if (typeof value !== "object" || value === null) return value;
-  const kept = Object.entries(value).filter(([key, each]) => !isDropped(key, each));
-  return Object.fromEntries(kept.map(([key, each]) => [key, withoutEmpty(each)])) as T;
-}
-
-function isDropped(key: string, value: unknown): boolean {
-  if (value === "" || value === undefined) return true;
-  if (Array.isArray(value)) return value.length === 0;
-  return key === "matchLabels" && typeof value === "object" && value !== null && Object.keys(value).length === 0;
+function texts(quantities: Record<string, string | number>): Record<string, string> {
+  return Object.fromEntries(Object.entries(quantities).map(([name, value]) => [name, String(value)]));
 }
 
 /** Selector labels of one workload: they may never change, so nothing that a user can edit is in them. */

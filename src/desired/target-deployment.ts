@@ -11,14 +11,8 @@ import { selectorOf } from "./pod-template.ts";
  */
 export function targetDeployment(target: TargetResource, agent: AgentSettings) {
   const { name } = target.metadata;
-  const {
-    secretRef,
-    endpoint,
-    proxyEndpoint,
-    sendProxyProtocol,
-    drainTimeout,
-    ,
-  } = target.spec;
+  const template: PodTemplate = target.spec.podTemplate ?? {};
+  const { secretRef, endpoint, proxyEndpoint, sendProxyProtocol, drainTimeout } = target.spec;
   return deployment(
     {
       owner: target,
