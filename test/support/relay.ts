@@ -18,6 +18,8 @@ export interface Link {
   readonly forwarded: Readonly<Record<Direction, number>>;
   readonly open: boolean;
   reset(): void;
+  /** As the relay's own, for this link alone. */
+  freeze(): void;
 }
 
 /** A TCP relay that misbehaves on request, for the place between two peers. */
@@ -33,10 +35,12 @@ export interface Relay extends AsyncDisposable {
   resetAll(): void;
   /** Leads connections from now on to another destination; existing links stay. */
   leadTo(destination: Destination): void;
-  /** Lets every link, existing and new, pass so many more bytes in that direction and then cuts it. */
-  cutAfter(bytes: number, direction: Direction, how: Cut): void;
+  /** Lets each of the links pass so many more bytes in that direction and then cuts it. Links that come later are left alone. */
+  cutAfter(bytes: number, direction: Direction, how: Cut, links: readonly Link[]): void;
   /** Takes back `cutAfter`. */
   cutNothing(): void;
+  /** Called with all bytes that pass, before they do. */
+  tap: ((link: Link, direction: Direction, chunk: Uint8Array) => void) | undefined;
 }
 
 interface Rule {
@@ -48,15 +52,15 @@ interface Rule {
 interface RelayState {
   destination: Destination;
   frozen: boolean;
-  rule: Rule | undefined;
   links: RelayedLink[];
+  tap: Relay["tap"];
 }
 
 class RelayedLink implements Link {
   server: TcpSocket | undefined;
   frozen = false;
   readonly forwarded = { up: 0, down: 0 };
-  #budget: number | undefined;
+  #rule: Rule | undefined;
   /** What happened while frozen, in order. */
   readonly #held: (() => void)[] = [];
 
@@ -64,7 +68,6 @@ class RelayedLink implements Link {
     readonly client: TcpSocket,
     readonly state: RelayState,
   ) {
-    this.rearm();
     if (state.frozen) this.freeze();
   }
 
@@ -72,9 +75,9 @@ class RelayedLink implements Link {
     return !this.client.closed || (this.server !== undefined && !this.server.closed);
   }
 
-  rearm(): void {
-    this.#budget = this.state.rule?.bytes;
-    if (this.#budget === 0 && this.state.rule !== undefined) this.cut(this.state.rule.how);
+  arm(rule: Rule | undefined): void {
+    this.#rule = rule;
+    if (rule?.bytes === 0 && this.open) this.cut(rule.how);
   }
 
   async dial(): Promise<void> {
@@ -112,15 +115,15 @@ class RelayedLink implements Link {
       this.#held.push(() => this.forward(direction, copy));
       return;
     }
-    const rule = this.state.rule;
-    if (rule === undefined || rule.direction !== direction || this.#budget === undefined) {
+    const rule = this.#rule;
+    if (rule === undefined || rule.direction !== direction) {
       this.pass(direction, chunk);
       return;
     }
-    const part = chunk.subarray(0, this.#budget);
-    this.#budget -= part.byteLength;
+    const part = chunk.subarray(0, rule.bytes);
+    this.#rule = { ...rule, bytes: rule.bytes - part.byteLength };
     this.pass(direction, part);
-    if (this.#budget > 0) return;
+    if (part.byteLength < rule.bytes) return;
     this.cut(rule.how);
     if (part.byteLength < chunk.byteLength && rule.how === "freeze")
       this.forward(direction, chunk.subarray(part.byteLength));
@@ -128,13 +131,14 @@ class RelayedLink implements Link {
 
   pass(direction: Direction, chunk: Uint8Array): void {
     const [from, to] = direction === "up" ? [this.client, this.server] : [this.server, this.client];
-    if (to === undefined || from === undefined) return;
+    if (to === undefined) return;
+    this.state.tap?.(this, direction, chunk);
     this.forwarded[direction] += chunk.byteLength;
     const sent = to.send(chunk).catch(() => {});
     if (to.unsent === 0) return;
-    from.pause();
+    from?.pause();
     void sent.then(() => {
-      if (!this.frozen && !from.closed) from.resume();
+      if (!this.frozen && from?.closed === false) from.resume();
     });
   }
 
@@ -167,7 +171,7 @@ class RelayedLink implements Link {
 }
 
 export async function startRelay(destination: Destination, host = "127.0.0.1"): Promise<Relay> {
-  const state: RelayState = { destination, frozen: false, rule: undefined, links: [] };
+  const state: RelayState = { destination, frozen: false, links: [], tap: undefined };
   const links = new Map<TcpSocket, RelayedLink>();
   const server = await listenTcp({
     host,
@@ -189,10 +193,6 @@ export async function startRelay(destination: Destination, host = "127.0.0.1"): 
       link?.act(() => link.spread(client, link.server));
     },
   });
-  const setRule = (rule: Rule | undefined) => {
-    state.rule = rule;
-    for (const link of state.links) if (link.open) link.rearm();
-  };
   return {
     host,
     port: server.port,
@@ -214,8 +214,18 @@ export async function startRelay(destination: Destination, host = "127.0.0.1"): 
     leadTo: (next) => {
       state.destination = next;
     },
-    cutAfter: (bytes, direction, how) => setRule({ bytes, direction, how }),
-    cutNothing: () => setRule(undefined),
+    cutAfter: (bytes, direction, how, chosen) => {
+      for (const link of state.links) if (chosen.includes(link)) link.arm({ bytes, direction, how });
+    },
+    cutNothing: () => {
+      for (const link of state.links) link.arm(undefined);
+    },
+    get tap() {
+      return state.tap;
+    },
+    set tap(tap) {
+      state.tap = tap;
+    },
     [Symbol.asyncDispose]: async () => {
       await server[Symbol.asyncDispose]();
       for (const link of state.links) link.reset();

@@ -1,0 +1,170 @@
+import { describe, expect, test } from "bun:test";
+import { startRelay } from "../support/relay.ts";
+import type { TcpSocket } from "../support/tcp.ts";
+import { connectTcp, listenTcp, type TcpServer } from "../support/tcp-ends.ts";
+import { eventually } from "../support/tcp-wait.ts";
+import { ask, type Implementation, metricsOf, untilMetric, untilReady } from "../support/tunnel.ts";
+import { compiled } from "../support/tunnel-compiled.ts";
+import { inProcess } from "../support/tunnel-inprocess.ts";
+
+function listenNamed(name: string): Promise<TcpServer> {
+  return listenTcp({
+    onOpen: (socket) => void socket.send(name).catch(() => {}),
+    onFin: (socket) => socket.finish(),
+  });
+}
+
+async function nameServed(port: number): Promise<{ socket: TcpSocket; name: string }> {
+  const socket = await connectTcp(port);
+  await socket.untilReceived(1);
+  return { socket, name: socket.text() };
+}
+
+function severalTargets(implementation: Implementation): void {
+  test("new consumers go to the session with the fewest streams", async () => {
+    await using stack = new AsyncDisposableStack();
+    const proxy = stack.use(await implementation.startProxy());
+    for (const name of ["a", "b", "c"]) {
+      const backend = stack.use(await listenNamed(name));
+      stack.use(await implementation.startTarget({ proxy: proxy.rendezvous, backend }));
+    }
+    await untilMetric(proxy, "netaminity_sessions", {}, (count) => count === 3);
+    const served = [];
+    for (let count = 0; count < 9; count += 1) served.push(await nameServed(proxy.consumers.port));
+    expect(served.map(({ name }) => name).sort()).toEqual(["a", "a", "a", "b", "b", "b", "c", "c", "c"]);
+    for (const { socket } of served.filter(({ name }) => name === "b")) {
+      socket.finish();
+      await socket.untilClosed();
+    }
+    await untilMetric(proxy, "netaminity_streams_open", {}, (open) => open === 6);
+    const next = [];
+    for (let count = 0; count < 3; count += 1) next.push((await nameServed(proxy.consumers.port)).name);
+    expect(next).toEqual(["b", "b", "b"]);
+  });
+
+  test("a drained target gets no new consumers, its running streams end by themselves, and no consumer fails", async () => {
+    await using a = await listenNamed("a");
+    await using b = await listenNamed("b");
+    await using proxy = await implementation.startProxy();
+    await using first = await implementation.startTarget({ proxy: proxy.rendezvous, backend: a });
+    await untilReady(proxy);
+    const running = await nameServed(proxy.consumers.port);
+    await using second = await implementation.startTarget({ proxy: proxy.rendezvous, backend: b });
+    await untilReady(second);
+    const draining = first.drain();
+    const names = [];
+    for (let count = 0; count < 30; count += 1) names.push((await nameServed(proxy.consumers.port)).name);
+    // Those that came before the proxy had read the Drain may still have got the old one; nobody got nothing.
+    expect(names.slice(-10)).toEqual(Array.from({ length: 10 }, () => "b"));
+    for (const socket of a.sockets.slice(1)) socket.finish();
+    await running.socket.send("still here");
+    await a.sockets[0]?.untilReceived(10);
+    running.socket.finish();
+    await running.socket.untilClosed();
+    expect({ text: running.socket.text(), reset: running.socket.reset }).toEqual({ text: "a", reset: undefined });
+    for (const socket of a.sockets) socket.abort();
+    await draining;
+    expect((await ask(proxy, "/readyz")).status).toBe(200);
+  });
+}
+
+/** Connects one consumer after the other until stopped and counts those that were not served. */
+function serveConstantly(port: () => number): { stop(): Promise<{ served: number; failed: string[] }> } {
+  let running = true;
+  const failed: string[] = [];
+  let served = 0;
+  const loop = async () => {
+    while (running) {
+      try {
+        await using consumer = await connectTcp(port());
+        await consumer.until((one) => one.received > 0 || one.closed, "a consumer is served");
+        if (consumer.received > 0) served += 1;
+        else failed.push(`ended with ${consumer.reset}`);
+      } catch (error) {
+        failed.push(String(error));
+      }
+      await Bun.sleep(5);
+    }
+  };
+  const looping = loop();
+  return {
+    stop: async () => {
+      running = false;
+      await looping;
+      return { served, failed };
+    },
+  };
+}
+
+function movedProxies(implementation: Implementation): void {
+  test("a target notices that the endpoint leads to another proxy, serves there, and loses no stream of the old one", async () => {
+    await using backend = await listenNamed("hi");
+    await using older = await implementation.startProxy();
+    await using relay = await startRelay(older.rendezvous);
+    await using target = await implementation.startTarget({ proxy: relay, backend });
+    await untilReady(older);
+    const running = await nameServed(older.consumers.port);
+    await using newer = await implementation.startProxy();
+    // As a Service's consumers are led to whichever proxy is ready.
+    let led = older;
+    const consumers = serveConstantly(() => led.consumers.port);
+    relay.leadTo(newer.rendezvous);
+    await untilReady(newer, 20_000);
+    led = newer;
+    await untilMetric(newer, "netaminity_streams_total", {}, (count) => count > 10);
+    const { served, failed } = await consumers.stop();
+    expect(failed).toEqual([]);
+    expect(served).toBeGreaterThan(10);
+    expect((await ask(target, "/readyz")).status).toBe(200);
+    // Drained, not lost.
+    await eventually(async () => (await ask(older, "/readyz")).status === 503, "the old proxy has no session any more");
+    await running.socket.send("still here");
+    await backend.sockets[0]?.untilReceived(10);
+    expect((await metricsOf(older)).sum("netaminity_sessions_lost_total")).toBe(0);
+    running.socket.finish();
+    await running.socket.untilClosed();
+    expect(running.socket.reset).toBeUndefined();
+  });
+
+  test("a proxy that is replaced behind a stable address hands its target over without losing a consumer", async () => {
+    await using backend = await listenNamed("hi");
+    await using older = await implementation.startProxy();
+    await using relay = await startRelay(older.rendezvous);
+    await using target = await implementation.startTarget({ proxy: relay, backend });
+    await untilReady(older);
+    const running = await nameServed(older.consumers.port);
+    await using newer = await implementation.startProxy();
+    relay.leadTo(newer.rendezvous);
+    const draining = older.drain();
+    await untilReady(newer, 20_000);
+    await untilReady(target);
+    const { socket, name } = await nameServed(newer.consumers.port);
+    expect(name).toBe("hi");
+    socket.finish();
+    await running.socket.send("still here");
+    await backend.sockets[0]?.untilReceived(10);
+    running.socket.finish();
+    await running.socket.untilClosed();
+    expect(running.socket.reset).toBeUndefined();
+    await draining;
+  });
+
+  test("a proxy that drains tells its target, which comes back to it when there is no other", async () => {
+    await using backend = await listenNamed("hi");
+    await using older = await implementation.startProxy();
+    const rendezvousPort = older.rendezvous.port;
+    await using target = await implementation.startTarget({ proxy: older.rendezvous, backend });
+    await untilReady(target);
+    await older.drain();
+    await using newer = await implementation.startProxy({ rendezvousPort });
+    await untilReady(newer, 20_000);
+    expect((await nameServed(newer.consumers.port)).name).toBe("hi");
+  });
+}
+
+for (const implementation of [inProcess, compiled]) {
+  describe(implementation.name, () => {
+    severalTargets(implementation);
+    movedProxies(implementation);
+  });
+}
