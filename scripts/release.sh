@@ -57,8 +57,8 @@ fi
 [ -x node_modules/.bin/bun ] || scripts/setup
 bun=$root/node_modules/.bin/bun
 
-# Until the commit is made, a failure leaves the tree as it was: it was clean, so nothing of anyone is lost.
-trap 'code=$?; [ $code = 0 ] || { git restore --staged --worktree . ; echo "release: failed; the work tree is as before" >&2; }' EXIT
+# Until the commit is made, a failure puts every tracked file back: the tree was clean, so nothing of anyone is lost.
+trap 'code=$?; [ $code = 0 ] || { git restore --staged --worktree . ; echo "release: failed; every tracked file is as before" >&2; }' EXIT
 "$bun" scripts/release-versions.ts set "$version"
 if [ "$rehearsal" = 0 ]; then
 	"$bun" run generate

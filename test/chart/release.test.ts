@@ -210,7 +210,7 @@ describe("scripts/release.sh without RELEASE_REHEARSAL", () => {
     await Bun.write(`${steps}.fail-test`, "");
     const env = { ...environment, RELEASE_REHEARSAL: "0", STEPS: steps };
     const [code, said] = await refusal(run([join(copy.at, "scripts/release.sh"), "1.0.0"], { env }));
-    expect([code, said]).toEqual([1, expect.stringContaining("the work tree is as before")]);
+    expect([code, said]).toEqual([1, expect.stringContaining("every tracked file is as before")]);
     expect(await git(copy.at, "status", "--porcelain", "--untracked-files=no")).toBe("");
     expect(await git(copy.at, "log", "--format=%s")).toBe("Shorten\nStart\n");
     expect(await git(copy.at, "tag")).toBe("");
