@@ -1,4 +1,4 @@
-import { mkdtempSync, rmSync } from "node:fs";
+import { mkdirSync, mkdtempSync, rmSync } from "node:fs";
 import { arch, cpus, release, tmpdir } from "node:os";
 import { join } from "node:path";
 import { help, OptionError, type Options, parseOptions } from "./options.ts";
@@ -7,39 +7,53 @@ import { bore, direct, haproxy, netaminity, type Product, rathole } from "./prod
 import { report } from "./report.ts";
 import { emptyResults, type Line, lines, type Results, subject, tripOf } from "./results.ts";
 import { rowNames, rows } from "./rows.ts";
-import { runRows } from "./run.ts";
+import { type Run, runRows } from "./run.ts";
 import { runSoak } from "./soak.ts";
 import { buildHelpers, copyExecutable, haproxyExecutable, netaminityExecutable, peer } from "./tools.ts";
 
-/** Runs what the options ask for; returns the exit code. */
+/** Runs what the options ask for; returns the exit code. The folder with the logs stays when it is not 0. */
 async function main(options: Options): Promise<number> {
   const folder = mkdtempSync(join(tmpdir(), "netaminity-bench-"));
-  const remove = () => rmSync(folder, { recursive: true, force: true });
-  undoOnExit(remove);
+  const executables = join(folder, "executables");
+  mkdirSync(executables);
+  const forget = undoOnExit(() => rmSync(folder, { recursive: true, force: true }));
+  let code = 1;
   try {
     const tools = await buildHelpers();
-    if (options.soak !== undefined)
-      return await runSoak(tools.soak, await netaminityExecutable(folder), options, folder);
-    const products = await chooseProducts(options, folder);
-    const results = emptyResults(options.rounds);
-    const { rounds, seconds } = options;
-    const chosen = rows.filter((row) => options.rows.includes(row.name));
-    await runRows({ tools, products, rounds, seconds, folder, results, progress }, chosen);
-    progress("");
-    const names = products.map((product) => product.name);
-    const all = lines(results, chosen, names);
-    process.stdout.write(`${summary(options)}\n\n${report(all, names)}\n`);
-    for (const row of chosen) printTrip(results, row);
-    for (const { row, product, round, reason } of results.failures) {
-      process.stdout.write(`\nfailed: ${row}, ${product}, round ${round + 1}: ${reason}`);
-    }
-    process.stdout.write("\n");
-    if (options.json !== undefined)
-      await Bun.write(options.json, `${JSON.stringify(asJson(options, results, all, names), undefined, 2)}\n`);
-    return results.failures.some((failure) => failure.product === subject) ? 1 : 0;
+    code =
+      options.soak === undefined
+        ? await compare(options, tools, await chooseProducts(options, executables), folder)
+        : await runSoak(tools.soak, await netaminityExecutable(executables), options, folder);
+    return code;
   } finally {
-    remove();
+    forget();
+    rmSync(code === 0 ? folder : executables, { recursive: true, force: true });
+    if (code !== 0) process.stderr.write(`logs are in ${folder}\n`);
   }
+}
+
+async function compare(
+  options: Options,
+  tools: Run["tools"],
+  products: readonly Product[],
+  folder: string,
+): Promise<number> {
+  const { rounds, seconds } = options;
+  const results = emptyResults(rounds);
+  const chosen = rows.filter((row) => options.rows.includes(row.name));
+  await runRows({ tools, products, rounds, seconds, folder, results, progress }, chosen);
+  progress("");
+  const names = products.map((product) => product.name);
+  const all = lines(results, chosen, names);
+  process.stdout.write(`${summary(options)}\n\n${report(all, names)}\n`);
+  for (const row of chosen) printTrip(results, row);
+  for (const { row, product, round, reason } of results.failures) {
+    process.stdout.write(`\nfailed: ${row}, ${product}, round ${round + 1}: ${reason}\n`);
+  }
+  if (options.json !== undefined) {
+    await Bun.write(options.json, `${JSON.stringify(asJson(options, results, all, names), undefined, 2)}\n`);
+  }
+  return results.failures.some((failure) => failure.product === subject) ? 1 : 0;
 }
 
 async function chooseProducts(options: Options, folder: string): Promise<Product[]> {
@@ -75,7 +89,7 @@ function summary({ rounds, seconds }: Options): string {
 
 function printTrip(results: Results, row: (typeof rows)[number]): void {
   const trip = tripOf(results, row);
-  if (trip !== undefined) process.stdout.write(`\n${row.name}: a round trip of the link took ${trip.toFixed(1)} ms`);
+  if (trip !== undefined) process.stdout.write(`\n${row.name}: a round trip of the link took ${trip.toFixed(1)} ms\n`);
 }
 
 function asJson(options: Options, results: Results, all: readonly Line[], products: readonly string[]) {

@@ -66,6 +66,20 @@ export async function runToEnd(command: readonly string[], timeout: number): Pro
   }
 }
 
+/** Runs a program on this one's own output until it ends; returns its exit code. */
+export async function runInForeground(command: readonly string[]): Promise<number> {
+  const child = Bun.spawn([...command], {
+    stdin: "ignore",
+    stdout: "inherit",
+    stderr: "inherit",
+    env: cleanEnvironment(),
+  });
+  open.add(child);
+  const code = await child.exited;
+  open.delete(child);
+  return code;
+}
+
 /** Remembers what must be undone when the program is interrupted; returns a function that forgets it again. */
 export function undoOnExit(action: () => void): () => void {
   undo.add(action);
