@@ -54,7 +54,7 @@ export function parseOptions(args: readonly string[]): Options | "help" | "list"
     products: values.products?.split(","),
     variants: (values.variant ?? []).map(parseVariant),
     json: values.json,
-    soak: values.soak,
+    soak: values.soak === undefined ? undefined : duration(values.soak),
   };
 }
 
@@ -86,6 +86,12 @@ function positive(option: string, text: string | undefined, otherwise: number): 
   if (!(value > 0 && value <= 3600))
     throw new OptionError(`${option}: "${text}" given, a number above 0 and up to 3600 is accepted`);
   return option === "--rounds" ? Math.ceil(value) : value;
+}
+
+function duration(text: string): string {
+  if (!/^([0-9]+(\.[0-9]+)?(ms|s|m|h))+$/.test(text))
+    throw new OptionError(`--soak: "${text}" given, a duration like 30s or 5m is accepted`);
+  return text;
 }
 
 function chosenRows(text: string): string[] {

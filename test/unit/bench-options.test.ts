@@ -1,0 +1,59 @@
+import { describe, expect, test } from "bun:test";
+import { OptionError, type Options, parseOptions } from "../bench/options.ts";
+import { rowNames } from "../bench/rows.ts";
+
+const defaults: Options = {
+  rounds: 5,
+  seconds: 2,
+  rows: rowNames(),
+  products: undefined,
+  variants: [],
+  json: undefined,
+  soak: undefined,
+};
+
+describe("options of the benchmark", () => {
+  test("without options everything is measured in five rounds", () => {
+    expect(parseOptions([])).toEqual(defaults);
+  });
+
+  test("a quick run of chosen rows is short", () => {
+    expect(parseOptions(["--quick", "--only", "throughput-1-up,rate", "--products", "bore,netaminity"])).toEqual({
+      ...defaults,
+      rounds: 3,
+      seconds: 1,
+      rows: ["throughput-1-up", "rate-1", "rate-64"],
+      products: ["bore", "netaminity"],
+    });
+  });
+
+  test("a row's whole name means that row alone", () => {
+    const wanted = parseOptions(["--only", "link-20"]);
+    expect(wanted).toEqual({ ...defaults, rows: ["link-20"] });
+  });
+
+  test("a variant has a name, an executable and an environment", () => {
+    expect(parseOptions(["--variant", "calm=dist/netaminity,A=1,B=x=y"])).toEqual({
+      ...defaults,
+      variants: [{ name: "calm", executable: "dist/netaminity", environment: { A: "1", B: "x=y" } }],
+    });
+  });
+
+  test("the soak's duration may be left out", () => {
+    expect(parseOptions(["--soak"])).toEqual({ ...defaults, soak: "5m" });
+    expect(parseOptions(["--soak", "--json", "out.json"])).toEqual({ ...defaults, soak: "5m", json: "out.json" });
+    expect(parseOptions(["--soak", "30s"])).toEqual({ ...defaults, soak: "30s" });
+  });
+
+  test.each([
+    ["--rounds", "many"],
+    ["--seconds", "0"],
+    ["--only", "throughput-9"],
+    ["--variant", "nameless"],
+    ["--soak", "long"],
+    ["--unknown", ""],
+  ])("%s %s is refused", (option, value) => {
+    expect(() => parseOptions([option, value])).toThrow(OptionError);
+    expect(() => parseOptions([option, value])).toThrow(option);
+  });
+});
