@@ -1,0 +1,61 @@
+import type { HostPort } from "../endpoint.ts";
+import type { AgentMetrics } from "../metrics.ts";
+import { connectFirst, DialError, resolve } from "./dial.ts";
+import { makeProxyHeader, type ProxyProtocol } from "./proxy-header.ts";
+import { StreamError } from "./streams.ts";
+import type { Wire } from "./wire.ts";
+
+/** Milliseconds for which the addresses of a name serve further consumers; a failed connection asks anew. */
+const addressLifetime = 1000;
+
+export interface BackendOptions {
+  endpoint: HostPort;
+  /** Milliseconds for name and connection. */
+  dialTimeout: number;
+  sendProxyProtocol: "off" | ProxyProtocol;
+  metrics: AgentMetrics;
+}
+
+/** What consumers are brought to. */
+export class Backend {
+  #options: BackendOptions;
+  #addresses: { found: Promise<string[]>; until: number } | undefined;
+
+  constructor(options: BackendOptions) {
+    this.#options = options;
+  }
+
+  /** A new connection for the consumer at `from`, who connected to `to` (both absent when unknown). Rejects with StreamError. */
+  async connect(from: string | undefined, to: string | undefined): Promise<Wire> {
+    const { metrics, sendProxyProtocol } = this.#options;
+    const since = performance.now();
+    try {
+      const wire = await this.#dial(since);
+      metrics.backendDials.inc({ result: "connected" });
+      metrics.startSeconds.observe((performance.now() - since) / 1000);
+      if (sendProxyProtocol !== "off") wire.write(makeProxyHeader(sendProxyProtocol, from, to));
+      return wire;
+    } catch (cause) {
+      if (!(cause instanceof DialError)) throw cause;
+      this.#addresses = undefined;
+      metrics.backendDials.inc({ result: cause.result });
+      throw new StreamError(cause.result, `backend: ${cause.message}`, { cause });
+    }
+  }
+
+  async #dial(since: number): Promise<Wire> {
+    const { endpoint, dialTimeout } = this.#options;
+    const addresses = await this.#resolve();
+    return connectFirst(addresses, endpoint.port, Math.max(1, dialTimeout - (performance.now() - since)));
+  }
+
+  /** Consumers that come together share one look-up. */
+  #resolve(): Promise<string[]> {
+    const now = performance.now();
+    if (this.#addresses === undefined || now > this.#addresses.until) {
+      const found = resolve(this.#options.endpoint.host, this.#options.dialTimeout);
+      this.#addresses = { found, until: now + addressLifetime };
+    }
+    return this.#addresses.found;
+  }
+}

@@ -1,0 +1,39 @@
+/**
+ * The challenge that a proxy sends first on every connection is a UUID. bore sends random ones (version 4) and signs whatever comes;
+ * ours is of version 8 (RFC 9562, section 5.8: free content) and tells a netaminity target what it talks to:
+ *
+ *     bytes 0-1   "nm"
+ *     byte  2     revision of the extension (1)
+ *     byte  3     capability bits, none yet
+ *     bytes 4-5, low half of 6, 7   instance of the proxy process (28 bits)
+ *     high half of 6   version 8
+ *     bytes 8-15  random (the two highest bits are the variant)
+ */
+const magic = [0x6e, 0x6d] as const;
+const revision = 1;
+
+/** A new challenge. `instance` is a 28-bit number that names the proxy process, `random` has 8 bytes. */
+export function makeChallenge(instance: number, random: Uint8Array): Uint8Array {
+  const bytes = new Uint8Array(16);
+  bytes.set([...magic, revision, 0, instance >>> 20, instance >>> 12, 0x80 | ((instance >>> 8) & 0x0f), instance]);
+  bytes.set(random, 8);
+  bytes[8] = 0x80 | ((random[0] ?? 0) & 0x3f);
+  return bytes;
+}
+
+/** The instance of the netaminity proxy that made this challenge; undefined when another program did. */
+export function challengeInstance(challenge: Uint8Array): number | undefined {
+  const [b0, b1, b2, , b4 = 0, b5 = 0, b6 = 0, b7 = 0] = challenge;
+  if (b0 !== magic[0] || b1 !== magic[1] || b2 !== revision || b6 >>> 4 !== 8) return undefined;
+  return (b4 << 20) | (b5 << 12) | ((b6 & 0x0f) << 8) | b7;
+}
+
+export function formatUuid(bytes: Uint8Array): string {
+  const hex = Buffer.from(bytes).toString("hex");
+  return [hex.slice(0, 8), hex.slice(8, 12), hex.slice(12, 16), hex.slice(16, 20), hex.slice(20)].join("-");
+}
+
+/** The 16 bytes of a UUID whose form was checked before. */
+export function parseUuid(text: string): Uint8Array {
+  return Buffer.from(text.replaceAll("-", ""), "hex");
+}

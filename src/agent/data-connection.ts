@@ -1,0 +1,81 @@
+import { encode, type Message, MessageReader, type Messages, ProtocolError } from "./protocol.ts";
+import type { Wire, WireOwner } from "./wire.ts";
+
+/** What a data connection tells the session it belongs to. */
+export interface DataConnectionOwner {
+  /** The target answered a ping. */
+  answered(connection: DataConnection): void;
+  started(connection: DataConnection, firstBytes: Uint8Array): void;
+  refused(connection: DataConnection, answer: Messages["Refused"]): void;
+  /** The connection is gone, or the target broke the protocol on it (the wire is reset then). */
+  lost(connection: DataConnection, cause: Error): void;
+  /** What had to wait for the target's side to read is written. */
+  drained(connection: DataConnection): void;
+}
+
+/** Proxy's side of a connection that a target opened ahead of need, until the stream on it has started. */
+export class DataConnection implements WireOwner {
+  /** `performance.now()` of the last sign of life. */
+  heard = performance.now();
+  #reader = new MessageReader();
+  #owner: DataConnectionOwner;
+
+  constructor(
+    readonly wire: Wire,
+    owner: DataConnectionOwner,
+  ) {
+    this.#owner = owner;
+    wire.owner = this;
+  }
+
+  ping(number: number): void {
+    this.wire.write(encode("Ping", number));
+  }
+
+  received(chunk: Uint8Array): void {
+    this.#reader.push(chunk);
+    try {
+      for (let message = this.#reader.next(); message !== undefined; message = this.#reader.next()) {
+        if (this.#handle(message)) return;
+      }
+    } catch (cause) {
+      this.#fail(cause as Error);
+    }
+  }
+
+  /** True when the bytes that follow are none of ours. */
+  #handle(message: Message): boolean {
+    switch (message.name) {
+      case "Pong":
+        this.heard = performance.now();
+        this.#owner.answered(this);
+        // The owner may have taken the wire for a stream; its `Started` is still ours to read.
+        return false;
+      case "Started":
+        this.#owner.started(this, this.#reader.rest());
+        return true;
+      case "Refused":
+        this.#owner.refused(this, message.value);
+        return true;
+      default:
+        throw new ProtocolError(`unexpected ${message.name} on a data connection`);
+    }
+  }
+
+  drained(): void {
+    this.#owner.drained(this);
+  }
+
+  ended(): void {
+    this.#fail(new ProtocolError("closed by the target"));
+  }
+
+  closed(cause: Error | undefined): void {
+    this.#owner.lost(this, cause ?? new ProtocolError("closed by the target"));
+  }
+
+  #fail(cause: Error): void {
+    this.wire.reset();
+    this.#owner.lost(this, cause);
+  }
+}

@@ -1,0 +1,191 @@
+import { formatHostPort } from "../endpoint.ts";
+import { errorText } from "../errors.ts";
+import type { Log } from "../log.ts";
+import type { AgentMetrics } from "../metrics.ts";
+import type { Secrets } from "../secret.ts";
+import { answer, attachedProof, attachProof, keyOf, matches, sessionKey, toHex } from "./auth.ts";
+import { formatUuid, makeChallenge } from "./challenge.ts";
+import { Deadlines } from "./deadlines.ts";
+import { MessageConnection } from "./message-connection.ts";
+import { type Message, type Messages, ProtocolError } from "./protocol.ts";
+import type { SessionIdentity } from "./proxy-session.ts";
+import { Quota } from "./quota.ts";
+import type { Wire } from "./wire.ts";
+
+/** Milliseconds until a peer must have said what it is; bore's limit too. */
+const handshakeTimeout = 3000;
+/** Peers that may be in a handshake at once. Real ones are done within a round trip, so above this the oldest has to go. */
+const maxHandshakes = 1024;
+
+/** What a peer turned out to be. */
+export interface Arrivals {
+  boreSession(control: MessageConnection): void;
+  session(control: MessageConnection, identity: SessionIdentity): void;
+  /** A data connection for a bore client's consumer; false when nobody waits under this id. */
+  accept(id: string, wire: Wire, firstBytes: Uint8Array): boolean;
+  /** A data connection of a session; false when the session is unknown or its proof wrong. */
+  join(wire: Wire, join: Messages["Join"]): boolean;
+}
+
+export interface HandshakeOptions {
+  /** 28 bits that name this process. */
+  instance: number;
+  /** Port that bore clients are told. */
+  consumerPort: () => number;
+  secrets: Secrets;
+  log: Log;
+  metrics: AgentMetrics;
+}
+
+class AuthError extends Error {
+  override readonly name = "AuthError";
+}
+
+/** One peer before it has proved anything. */
+interface Peer {
+  connection: MessageConnection;
+  from: string;
+  challenge: Uint8Array;
+  /** bore's first step is done. */
+  authenticated: boolean;
+}
+
+/** Meets everybody who connects to the rendezvous port, and keeps strangers from costing more than a descriptor for three seconds. */
+export class Handshakes {
+  #pending: Deadlines<Peer>;
+  /** Peers that were refused and have not closed their side yet. */
+  #leaving = new Deadlines<Peer>(handshakeTimeout, ({ connection }) => connection.reset());
+  #lines = new Quota(10, 1);
+
+  constructor(
+    readonly options: HandshakeOptions,
+    readonly arrivals: Arrivals,
+  ) {
+    this.#pending = new Deadlines(handshakeTimeout, (peer) => this.#drop(peer, "timeout"));
+    options.metrics.gauge(
+      "handshakes_pending",
+      "Proxy: peers that have not said yet what they are.",
+      () => this.#pending.size,
+    );
+  }
+
+  meet(wire: Wire): void {
+    const challenge = makeChallenge(this.options.instance, crypto.getRandomValues(new Uint8Array(8)));
+    const peer: Peer = {
+      from: formatHostPort(wire.remote),
+      challenge,
+      authenticated: false,
+      connection: new MessageConnection(wire, {
+        message: (message) => this.#message(peer, message),
+        over: (cause) => this.#over(peer, cause),
+      }),
+    };
+    const { oldest } = this.#pending;
+    if (this.#pending.size >= maxHandshakes && oldest !== undefined) this.#drop(oldest, "overload");
+    this.#pending.add(peer);
+    peer.connection.send("Challenge", formatUuid(challenge));
+  }
+
+  stop(): void {
+    for (const peers of [this.#pending, this.#leaving]) {
+      for (const { connection } of peers.items()) connection.reset();
+      peers.clear();
+    }
+  }
+
+  #message(peer: Peer, message: Message): void {
+    try {
+      this.#step(peer, message);
+    } catch (error) {
+      if (!(error instanceof AuthError)) throw error;
+      this.options.metrics.authFailures.inc();
+      this.#complain("authentication failed", peer, error.message);
+      this.#refuse(peer, error.message);
+    }
+  }
+
+  #step(peer: Peer, message: Message): void {
+    switch (message.name) {
+      case "Authenticate":
+        this.#keyFor((key) => matches(answer(key, peer.challenge), message.value));
+        peer.authenticated = true;
+        return;
+      case "Hello":
+        this.#requireAuthenticated(peer);
+        this.#pending.delete(peer);
+        peer.connection.send("Hello", this.options.consumerPort());
+        this.arrivals.boreSession(peer.connection);
+        return;
+      case "Accept": {
+        this.#requireAuthenticated(peer);
+        this.#pending.delete(peer);
+        const { wire, rest } = peer.connection.release();
+        if (!this.arrivals.accept(message.value, wire, rest)) wire.reset();
+        return;
+      }
+      case "Attach":
+        this.#attach(peer, message.value);
+        return;
+      case "Join": {
+        // From here on the wire may have another owner, who may have used it already.
+        const { wire } = peer.connection.release();
+        this.#pending.delete(peer);
+        if (!this.arrivals.join(wire, message.value)) this.#refuse(peer, "unknown session");
+        return;
+      }
+      default:
+        throw new ProtocolError(`unexpected ${message.name} in a handshake`);
+    }
+  }
+
+  #attach(peer: Peer, { target, nonce, proof }: Messages["Attach"]): void {
+    const { challenge, connection } = peer;
+    const key = this.#keyFor((candidate) => matches(attachProof(candidate, challenge, nonce, target), proof));
+    const session = toHex(crypto.getRandomValues(new Uint8Array(16)));
+    this.#pending.delete(peer);
+    connection.send("Attached", { session, proof: toHex(attachedProof(key, challenge, nonce, session)) });
+    this.arrivals.session(connection, { session, target, key: sessionKey(key, challenge, nonce, session) });
+  }
+
+  /** The key of the valid secret that `fits`. Tries all of them, so that time does not tell which. */
+  #keyFor(fits: (key: Uint8Array) => boolean): Uint8Array {
+    const found = this.options.secrets.current.map(keyOf).filter(fits)[0];
+    if (found === undefined) throw new AuthError("invalid secret");
+    return found;
+  }
+
+  #requireAuthenticated(peer: Peer): void {
+    if (!peer.authenticated) throw new AuthError("server requires secret, but no secret was provided");
+  }
+
+  /** Says why and closes; a peer that does not close its side is dropped with the others. */
+  #refuse(peer: Peer, reason: string): void {
+    this.#pending.delete(peer);
+    this.#leaving.add(peer);
+    peer.connection.handOver({ message() {}, over: () => this.#leaving.delete(peer) });
+    peer.connection.send("Error", reason);
+    peer.connection.wire.finish();
+  }
+
+  #over(peer: Peer, cause: Error): void {
+    this.#pending.delete(peer);
+    if (cause instanceof ProtocolError) {
+      this.options.metrics.handshakesDropped.inc({ reason: "malformed" });
+      this.#complain("handshake failed", peer, errorText(cause));
+    } else {
+      // Port scans and health checks of load balancers connect and leave: not worth a line.
+      this.options.metrics.handshakesDropped.inc({ reason: "left" });
+    }
+  }
+
+  #drop(peer: Peer, reason: "timeout" | "overload"): void {
+    this.#pending.delete(peer);
+    peer.connection.reset();
+    this.options.metrics.handshakesDropped.inc({ reason });
+    this.#complain("handshake dropped", peer, reason === "timeout" ? "silent for too long" : "too many at once");
+  }
+
+  #complain(message: string, { from }: Peer, reason: string): void {
+    this.#lines.spend((suppressed) => this.options.log.warn(message, { peer: from, reason, suppressed }));
+  }
+}

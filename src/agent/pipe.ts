@@ -1,0 +1,111 @@
+import type { ByteCount } from "../metrics.ts";
+import type { Wire, WireOwner } from "./wire.ts";
+
+/** A wire was closed before both of its directions had ended, and the system named no error. */
+class ClosedEarly extends Error {
+  override readonly name = "ClosedEarly";
+
+  constructor() {
+    super("closed before the stream's end");
+  }
+}
+
+/**
+ * One direction of a stream, and the owner of its source: what the source receives goes to the sink. FIN is passed on as FIN after
+ * all bytes. A sink that is slower than the source pauses it, so that at most one read waits in between.
+ */
+export class Flow implements WireOwner {
+  bytes = 0;
+  /** The source has sent FIN. */
+  finished = false;
+  /** The source's socket is gone. */
+  gone = false;
+  #pipe: Pipe;
+
+  constructor(
+    readonly source: Wire,
+    readonly sink: Wire,
+    readonly total: ByteCount,
+    pipe: Pipe,
+  ) {
+    this.#pipe = pipe;
+  }
+
+  received(chunk: Uint8Array): void {
+    this.bytes += chunk.byteLength;
+    this.total.bytes += chunk.byteLength;
+    if (!this.sink.write(chunk)) this.source.pause();
+  }
+
+  /** The source's socket took what the other flow wrote to it: that flow may go on. */
+  drained(): void {
+    this.sink.resume();
+  }
+
+  ended(): void {
+    this.finished = true;
+    this.sink.finish();
+  }
+
+  closed(cause: Error | undefined): void {
+    this.gone = true;
+    this.#pipe.lost(this, cause);
+  }
+}
+
+/** How a stream ended. */
+export interface PipeEnd {
+  /** Absent when both directions ended with FIN. */
+  cause: Error | undefined;
+  /** Whether the cause came from the left wire. */
+  left: boolean;
+}
+
+/**
+ * Two wires joined to one stream, left to right and back. Neither flow runs before its `attach`. A reset of one wire resets the other;
+ * `done` is called once, when the stream is over.
+ */
+export class Pipe {
+  readonly forth: Flow;
+  readonly back: Flow;
+  #done: ((end: PipeEnd) => void) | undefined;
+
+  constructor(left: Wire, right: Wire, totals: { forth: ByteCount; back: ByteCount }, done: (end: PipeEnd) => void) {
+    this.forth = new Flow(left, right, totals.forth, this);
+    this.back = new Flow(right, left, totals.back, this);
+    this.#done = done;
+  }
+
+  /** Starts a flow: from now on it owns its source. `first` are bytes that were read before. */
+  attach(flow: Flow, first: Uint8Array): void {
+    flow.source.owner = flow;
+    if (first.byteLength > 0) flow.received(first);
+  }
+
+  /** Forgets both wires without touching them: somebody else owns them from now on. */
+  abandon(): void {
+    this.#done = undefined;
+  }
+
+  /** Resets what is left of both wires. */
+  reset(cause: Error): void {
+    this.#end(cause, true);
+  }
+
+  /** The socket of `flow.source` is gone. In order, if it had sent its FIN and had been sent the other flow's. */
+  lost(flow: Flow, cause: Error | undefined): void {
+    const other = flow === this.forth ? this.back : this.forth;
+    if (cause !== undefined) this.#end(cause, flow === this.forth);
+    else if (!flow.finished || !other.finished) this.#end(new ClosedEarly(), flow === this.forth);
+    else if (other.gone) this.#end(undefined, true);
+  }
+
+  #end(cause: Error | undefined, left: boolean): void {
+    const done = this.#done;
+    if (done === undefined) return;
+    this.#done = undefined;
+    this.forth.source.reset();
+    this.back.source.reset();
+    done({ cause, left });
+  }
+}

@@ -1,0 +1,296 @@
+import { formatHostPort } from "../endpoint.ts";
+import type { StreamResult } from "../metrics.ts";
+import { joinedProof, joinProof, type Key, matches, toHex } from "./auth.ts";
+import type { Consumer } from "./consumer.ts";
+import { DataConnection, type DataConnectionOwner } from "./data-connection.ts";
+import { Deadlines } from "./deadlines.ts";
+import type { MessageConnection } from "./message-connection.ts";
+import type { Pipe } from "./pipe.ts";
+import { encode, type Message, type Messages, ProtocolError } from "./protocol.ts";
+import type { ProxyCore, ProxySession } from "./proxy-core.ts";
+import { Pulse } from "./pulse.ts";
+import { StreamError } from "./streams.ts";
+import { UsedNumbers } from "./used-numbers.ts";
+import type { Wire } from "./wire.ts";
+
+/** Data connections a target may keep idle here; a sane one never comes near. */
+const maxIdle = 1024;
+
+/** A consumer was handed to a data connection and the target has not answered yet. */
+interface Start {
+  consumer: Consumer;
+  pipe: Pipe;
+}
+
+export interface SessionIdentity {
+  /** 16 bytes, hexadecimal. */
+  session: string;
+  /** Names the target's process; a newer session of the same process replaces the older one. */
+  target: string;
+  key: Key;
+}
+
+/** A session with a netaminity target: a control connection and a pool of idle data connections. */
+export class NetaminitySession implements ProxySession, DataConnectionOwner {
+  readonly peer: string;
+  readonly identity: SessionIdentity;
+  streams = 0;
+  #core: ProxyCore;
+  #control: MessageConnection;
+  #pulse: Pulse;
+  #draining = false;
+  #over = false;
+  #numbers = new UsedNumbers();
+  #idle: DataConnection[] = [];
+  #waiting: Deadlines<Consumer>;
+  #starts = new Map<DataConnection, Start>();
+  #answers: Deadlines<DataConnection>;
+  #wanted = 0;
+
+  constructor(core: ProxyCore, control: MessageConnection, identity: SessionIdentity) {
+    this.#core = core;
+    this.#control = control;
+    this.identity = identity;
+    this.peer = formatHostPort(control.wire.remote);
+    this.#waiting = new Deadlines(core.deadline, (consumer) => {
+      this.#leave(consumer);
+      core.refuse(consumer, new StreamError("lost", "no data connection came in time"));
+    });
+    // Longer than the target's own limit for dialling, so that its reason arrives first.
+    this.#answers = new Deadlines(core.deadline * 2, (connection) =>
+      this.lost(connection, new ProtocolError("the target did not answer the start in time")),
+    );
+    this.#pulse = new Pulse(
+      core.deadline,
+      (number) => this.#ping(number),
+      () => this.#end(new ProtocolError("the target is silent")),
+    );
+    control.handOver({ message: (message) => this.#message(message), over: (cause) => this.#end(cause) });
+    control.wire.keepAlive(15);
+  }
+
+  get available(): boolean {
+    return !this.#draining && !this.#over && this.#pulse.silence < this.#core.deadline;
+  }
+
+  get idle(): number {
+    return this.#idle.length;
+  }
+
+  get waiting(): number {
+    return this.#waiting.size;
+  }
+
+  get roundTrip(): number | undefined {
+    return this.#pulse.roundTrip;
+  }
+
+  take(consumer: Consumer): void {
+    this.streams += 1;
+    const connection = this.#takeFresh();
+    if (connection !== undefined) {
+      this.#core.metrics.poolHits.inc();
+      this.#begin(connection, consumer);
+      return;
+    }
+    this.#core.metrics.poolMisses.inc();
+    consumer.wait(() => {
+      this.#leave(consumer);
+      this.#core.refuse(consumer, new StreamError("reset", "the consumer left before its start"));
+    });
+    this.#waiting.add(consumer);
+    this.#idle.at(-1)?.ping(0);
+    this.#want();
+  }
+
+  supersede(): void {
+    this.#draining = true;
+    this.#stopTaking();
+  }
+
+  drain(): void {
+    if (!this.#over) this.#control.send("Drain", null);
+  }
+
+  end(): void {
+    this.#pulse.stop();
+    this.#control.reset();
+    this.#end(undefined);
+  }
+
+  /** A data connection of this session has come; false when its proof is wrong or used up. */
+  join(wire: Wire, { number, proof }: Messages["Join"]): boolean {
+    if (!matches(joinProof(this.identity.key, number), proof) || !this.#numbers.use(number)) return false;
+    if (this.#draining || this.#over || this.#idle.length >= maxIdle) {
+      wire.reset();
+      return true;
+    }
+    wire.write(encode("Joined", toHex(joinedProof(this.identity.key, number))));
+    this.#available(new DataConnection(wire, this));
+    return true;
+  }
+
+  answered(connection: DataConnection): void {
+    const at = this.#idle.indexOf(connection);
+    if (at < 0 || this.#waiting.size === 0) return;
+    this.#idle.splice(at, 1);
+    this.#available(connection);
+  }
+
+  started(connection: DataConnection, firstBytes: Uint8Array): void {
+    const start = this.#starts.get(connection);
+    if (start === undefined) {
+      connection.wire.reset();
+      return;
+    }
+    this.#forget(connection);
+    this.#core.metrics.startSeconds.observe(start.consumer.age / 1000);
+    start.pipe.attach(start.pipe.back, firstBytes);
+  }
+
+  refused(connection: DataConnection, { result, reason }: Messages["Refused"]): void {
+    const start = this.#starts.get(connection);
+    if (start === undefined) connection.wire.reset();
+    else start.pipe.reset(new StreamError(knownResult(result), `target: ${reason}`));
+  }
+
+  lost(connection: DataConnection, cause: Error): void {
+    const start = this.#starts.get(connection);
+    if (start === undefined) {
+      this.#idle = this.#idle.filter((other) => other !== connection);
+      return;
+    }
+    const { consumer, pipe } = start;
+    const untouched = pipe.forth.bytes === 0 && !pipe.forth.finished;
+    if (untouched && consumer.tryAgain()) {
+      this.#core.streams.abandon(pipe);
+      this.#forget(connection);
+      this.streams -= 1;
+      connection.wire.reset();
+      this.#core.metrics.moved.inc();
+      this.#core.place(consumer);
+    } else {
+      // Some of its bytes may have reached the backend, so they must not go anywhere else.
+      pipe.reset(new StreamError("lost", `start: ${cause.message}`));
+    }
+  }
+
+  drained(connection: DataConnection): void {
+    this.#starts.get(connection)?.consumer.wire.resume();
+  }
+
+  #takeFresh(): DataConnection | undefined {
+    // A connection is used without asking only while its last answer is fresh.
+    const since = performance.now() - this.#core.deadline / 2;
+    const at = this.#idle.findLastIndex((connection) => connection.heard >= since);
+    return at < 0 ? undefined : this.#idle.splice(at, 1)[0];
+  }
+
+  #available(connection: DataConnection): void {
+    const consumer = this.#waiting.oldest;
+    if (consumer === undefined) {
+      this.#idle.push(connection);
+      return;
+    }
+    this.#waiting.delete(consumer);
+    this.#begin(connection, consumer);
+  }
+
+  #begin(connection: DataConnection, consumer: Consumer): void {
+    const { wire } = connection;
+    consumer.leave();
+    wire.write(encode("Start", { from: consumer.from, to: consumer.to }));
+    const pipe = this.#core.streams.open(
+      consumer.wire,
+      wire,
+      { stream: consumer.id, peer: consumer.from, since: consumer.since },
+      () => {
+        this.#forget(connection);
+        this.streams -= 1;
+      },
+    );
+    this.#starts.set(connection, { consumer, pipe });
+    this.#answers.add(connection);
+    pipe.attach(pipe.forth, consumer.early);
+    consumer.wire.resume();
+  }
+
+  #forget(connection: DataConnection): void {
+    this.#starts.delete(connection);
+    this.#answers.delete(connection);
+  }
+
+  #leave(consumer: Consumer): void {
+    this.#waiting.delete(consumer);
+    this.streams -= 1;
+  }
+
+  /** Asks for data connections, once for all consumers that came in this turn of the event loop. */
+  #want(): void {
+    this.#wanted += 1;
+    if (this.#wanted > 1) return;
+    setImmediate(() => {
+      const count = this.#wanted;
+      this.#wanted = 0;
+      if (!this.#over) this.#control.send("Open", count);
+    });
+  }
+
+  #ping(number: number): void {
+    this.#control.send("Ping", number);
+    const now = performance.now();
+    for (const connection of [...this.#idle]) {
+      if (now - connection.heard > this.#core.deadline) {
+        connection.wire.reset();
+        this.lost(connection, new ProtocolError("the data connection is silent"));
+      } else connection.ping(number);
+    }
+  }
+
+  #message(message: Message): void {
+    this.#pulse.heard();
+    switch (message.name) {
+      case "Ping":
+        this.#control.send("Pong", message.value);
+        return;
+      case "Pong":
+        this.#pulse.answered(message.value);
+        return;
+      case "Drain":
+        this.#draining = true;
+        this.#core.log.info("session drained by its target", { peer: this.peer, streams: this.streams });
+        this.#stopTaking();
+        return;
+      default:
+        throw new ProtocolError(`unexpected ${message.name} in a session`);
+    }
+  }
+
+  #end(cause: Error | undefined): void {
+    if (this.#over) return;
+    this.#over = true;
+    this.#pulse.stop();
+    this.#stopTaking();
+    this.#core.closed(this, this.#draining ? undefined : cause);
+    // Streams whose start nobody answers any more: those that lost nothing yet go elsewhere now, not after the answer's deadline.
+    for (const [connection, { pipe }] of [...this.#starts]) {
+      if (pipe.forth.bytes === 0) this.lost(connection, cause ?? new ProtocolError("the session ended"));
+    }
+  }
+
+  /** Gives up the pool and sends waiting consumers elsewhere. */
+  #stopTaking(): void {
+    for (const connection of this.#idle.splice(0)) connection.wire.reset();
+    for (const consumer of this.#waiting.items()) {
+      this.#leave(consumer);
+      this.#core.place(consumer);
+    }
+  }
+}
+
+const results: readonly string[] = ["refused", "unreachable", "unresolved", "timeout"] satisfies StreamResult[];
+
+/** The word of a newer target may be unknown here. */
+function knownResult(result: string): StreamResult {
+  return results.includes(result) ? (result as StreamResult) : "refused";
+}

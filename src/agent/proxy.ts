@@ -1,0 +1,229 @@
+import type { HostPort } from "../endpoint.ts";
+import { errorText } from "../errors.ts";
+import type { Log } from "../log.ts";
+import type { AgentMetrics } from "../metrics.ts";
+import type { Secrets } from "../secret.ts";
+import { BoreSession } from "./bore-session.ts";
+import { Consumer } from "./consumer.ts";
+import { Handshakes } from "./handshake.ts";
+import type { ProxyCore, ProxySession } from "./proxy-core.ts";
+import { readProxyHeader } from "./proxy-header-reader.ts";
+import { NetaminitySession } from "./proxy-session.ts";
+import { Quota } from "./quota.ts";
+import { StreamError, Streams } from "./streams.ts";
+import { type Listener, listenWires, type Wire, wires } from "./wire.ts";
+
+export interface ProxyOptions {
+  /** Where targets arrive. */
+  listen: HostPort;
+  /** Where consumers arrive. */
+  consumerListen: HostPort;
+  secrets: Secrets;
+  /** Milliseconds of silence after which a target is dead. */
+  deadline: number;
+  /** Consumers come through a load balancer that sends the PROXY protocol's header. */
+  acceptProxyProtocol: boolean;
+  log: Log;
+  metrics: AgentMetrics;
+}
+
+export interface ProxyRole {
+  rendezvousPort: number;
+  consumerPort: number;
+  /** Why no consumer could be served now; undefined when one could. */
+  notReady(): string | undefined;
+  /** Takes nothing new, lets streams run for `timeout` milliseconds at most, then resets the rest. */
+  drain(timeout: number): Promise<void>;
+  stop(): void;
+}
+
+/** Descriptors kept free by the consumer port, so that targets can still come: those of a pool, about. */
+const spareForTargets = 16;
+
+/** Listens for targets and consumers and joins them. Throws Bun's error (with `code`) when a port cannot be had. */
+export async function startProxy(options: ProxyOptions): Promise<ProxyRole> {
+  return new TunnelProxy(options);
+}
+
+/** 28 random bits. */
+const randomInstance = (): number => new DataView(crypto.getRandomValues(new Uint8Array(4)).buffer).getUint32(0) >>> 4;
+
+class TunnelProxy implements ProxyCore, ProxyRole {
+  readonly log: Log;
+  readonly metrics: AgentMetrics;
+  readonly streams: Streams;
+  readonly deadline: number;
+  #options: ProxyOptions;
+  #sessions: ProxySession[] = [];
+  #draining = false;
+  #handshakes: Handshakes;
+  #rendezvous: Listener;
+  #consumers: Listener;
+  #exhaustion = new Quota(1, 1 / 60);
+
+  constructor(options: ProxyOptions) {
+    this.#options = options;
+    this.log = options.log;
+    this.metrics = options.metrics;
+    this.deadline = options.deadline;
+    this.streams = new Streams(options.log, options.metrics);
+    this.#handshakes = new Handshakes(
+      {
+        instance: randomInstance(),
+        consumerPort: () => this.consumerPort,
+        secrets: options.secrets,
+        log: options.log,
+        metrics: options.metrics,
+      },
+      {
+        boreSession: (control) => this.#openBore(new BoreSession(this, control)),
+        session: (control, identity) => this.#openNetaminity(new NetaminitySession(this, control, identity)),
+        accept: (id, wire, first) => this.#bore().some((session) => session.accept(id, wire, first)),
+        join: (wire, join) =>
+          this.#netaminity()
+            .find((one) => one.identity.session === join.session)
+            ?.join(wire, join) ?? false,
+      },
+    );
+    this.#rendezvous = this.#listen(options.listen, 0, (wire) => this.#handshakes.meet(wire));
+    try {
+      this.#consumers = this.#listen(options.consumerListen, spareForTargets, (wire) => this.#arrive(wire));
+    } catch (cause) {
+      this.#rendezvous.stop();
+      throw cause;
+    }
+    this.#measure();
+  }
+
+  get rendezvousPort(): number {
+    return this.#rendezvous.port;
+  }
+
+  get consumerPort(): number {
+    return this.#consumers.port;
+  }
+
+  notReady(): string | undefined {
+    if (this.#draining) return "draining";
+    return this.#sessions.some((session) => session.available) ? undefined : "no target is attached";
+  }
+
+  async drain(timeout: number): Promise<void> {
+    this.#draining = true;
+    this.#consumers.stop();
+    this.#rendezvous.stop();
+    for (const session of this.#sessions) session.drain();
+    await this.streams.drain(timeout);
+    this.stop();
+  }
+
+  stop(): void {
+    this.#draining = true;
+    this.#consumers.stop();
+    this.#rendezvous.stop();
+    this.#handshakes.stop();
+    for (const session of [...this.#sessions]) session.end();
+    this.streams.reset(new StreamError("drained", "the proxy stops"));
+  }
+
+  place(consumer: Consumer): void {
+    const session = this.#best();
+    if (session !== undefined) session.take(consumer);
+    else this.refuse(consumer, new StreamError("no_session", "no target is attached"));
+  }
+
+  refuse(consumer: Consumer, cause: StreamError): void {
+    consumer.wire.reset();
+    this.streams.failed({ stream: consumer.id, peer: consumer.from, since: consumer.since }, cause);
+  }
+
+  opened(session: ProxySession, protocol: string): void {
+    this.#sessions.push(session);
+    this.metrics.sessionsOpened.inc({ protocol });
+    this.log.info("session up", { peer: session.peer, protocol, sessions: this.#sessions.length });
+  }
+
+  closed(session: ProxySession, cause: Error | undefined): void {
+    this.#sessions = this.#sessions.filter((other) => other !== session);
+    const fields = { peer: session.peer, streams: session.streams, sessions: this.#sessions.length };
+    if (cause === undefined || this.#draining) {
+      this.log.info("session ended", fields);
+      return;
+    }
+    this.metrics.sessionsLost.inc({ reason: cause.name });
+    this.log.warn("session lost", { ...fields, reason: errorText(cause) });
+  }
+
+  #listen(at: HostPort, spareDescriptors: number, accept: (wire: Wire) => void): Listener {
+    return listenWires(at, { spareDescriptors, accept, exhausted: () => this.#exhausted() });
+  }
+
+  #exhausted(): void {
+    this.metrics.acceptsRefused.inc();
+    this.#exhaustion.spend((suppressed) =>
+      this.log.error("too many open files: new connections are reset", { wires: wires.open, suppressed }),
+    );
+  }
+
+  #arrive(wire: Wire): void {
+    if (!this.#options.acceptProxyProtocol) {
+      this.place(new Consumer(wire));
+      return;
+    }
+    readProxyHeader(wire, {
+      read: (addresses, early) => this.place(new Consumer(wire, addresses, early)),
+      failed: (reason) => this.refuse(new Consumer(wire), new StreamError("bad_header", reason)),
+    });
+  }
+
+  /** The available session with the fewest streams; the newest of those. */
+  #best(): ProxySession | undefined {
+    let best: ProxySession | undefined;
+    for (const session of this.#sessions) {
+      if (session.available && (best === undefined || session.streams <= best.streams)) best = session;
+    }
+    return best;
+  }
+
+  /** bore clients have no identity, so a newer one counts as the older one come back: it alone gets new consumers. */
+  #openBore(session: BoreSession): void {
+    for (const older of this.#bore()) older.supersede();
+    this.opened(session, "bore");
+  }
+
+  /** A target process has one session that takes streams: its newest. */
+  #openNetaminity(session: NetaminitySession): void {
+    for (const older of this.#netaminity()) {
+      if (older.identity.target === session.identity.target) older.supersede();
+    }
+    this.opened(session, "netaminity");
+  }
+
+  #bore(): BoreSession[] {
+    return this.#sessions.filter((session) => session instanceof BoreSession);
+  }
+
+  #netaminity(): NetaminitySession[] {
+    return this.#sessions.filter((session) => session instanceof NetaminitySession);
+  }
+
+  #measure(): void {
+    const { metrics } = this;
+    const sum = (pick: (session: NetaminitySession) => number) => () =>
+      this.#netaminity().reduce((total, session) => total + pick(session), 0);
+    metrics.gauge("sessions", "Sessions that are up.", () => this.#sessions.length);
+    metrics.gauge(
+      "pool_idle",
+      "Proxy: idle data connections.",
+      sum((session) => session.idle),
+    );
+    metrics.gauge("consumers_waiting", "Proxy: consumers that wait for a data connection.", () =>
+      this.#sessions.reduce((total, session) => total + session.waiting, 0),
+    );
+    metrics.gauge("session_rtt_seconds", "Round trip to the peer, the longest of all sessions.", () =>
+      Math.max(0, ...this.#netaminity().map((session) => (session.roundTrip ?? 0) / 1000)),
+    );
+    metrics.gauge("draining", "1 while the process drains.", () => (this.#draining ? 1 : 0));
+    metrics.gauge("buffered_bytes", "Bytes held because a receiver is slower than its sender.", () => wires.buffered);
+  }
+}

@@ -1,0 +1,51 @@
+import type { Log } from "../log.ts";
+import type { AgentMetrics } from "../metrics.ts";
+import type { Backend } from "./backend.ts";
+import type { Streams } from "./streams.ts";
+
+/** What the parts of a target share. */
+export interface TargetCore {
+  readonly log: Log;
+  readonly metrics: AgentMetrics;
+  readonly streams: Streams;
+  readonly backend: Backend;
+  /** 16 bytes, hexadecimal: names this process. */
+  readonly name: string;
+  /** Milliseconds of silence after which a proxy is dead. */
+  readonly deadline: number;
+  readonly poolMin: number;
+  readonly poolMax: number;
+  readonly borePort: number;
+}
+
+/** What a session tells the target that holds it. */
+export interface SessionEvents {
+  /** The proxy gives no new streams to this session. */
+  draining(): void;
+  /** The proxy's address leads to another proxy now, it seems. */
+  strayed(): void;
+  /** The session takes no streams any more. */
+  over(cause: Error): void;
+  /** The last stream of the session has ended. */
+  unused(): void;
+}
+
+/** A target's session with one proxy. */
+export interface TargetSession {
+  readonly protocol: "netaminity" | "bore";
+  /** Numeric address of the proxy. */
+  readonly address: string;
+  /** The proxy's process; undefined when it is a bore server. */
+  readonly instance: number | undefined;
+  /** Port for consumers that a bore server gave us. */
+  readonly boundPort: number | undefined;
+  /** The secret it was opened with. */
+  readonly secret: string;
+  readonly streams: number;
+  readonly pool: { idle: number; opening: number; wanted: number };
+  readonly roundTrip: number | undefined;
+  /** Asks the proxy for no new streams; resolves when none can come any more. */
+  drain(): Promise<void>;
+  /** Ends the session; running streams go on. */
+  end(): void;
+}

@@ -1,0 +1,198 @@
+import { joinedProof, joinProof, type Key, matches, toHex } from "./auth.ts";
+import { type Backoff, makeBackoff } from "./backoff.ts";
+import { challengeInstance, parseUuid } from "./challenge.ts";
+import { connectFirst } from "./dial.ts";
+import { MessageConnection } from "./message-connection.ts";
+import { PoolSize } from "./pool.ts";
+import { type Message, type Messages, ProtocolError } from "./protocol.ts";
+import type { Wire } from "./wire.ts";
+
+/** Data connections being opened at once; more wait for their turn. */
+const maxOpening = 256;
+/** Milliseconds until a new data connection must be in the pool. */
+const openTimeout = 5000;
+
+export interface PoolOptions {
+  /** Numeric address and port of the proxy that the session is with. */
+  address: string;
+  port: number;
+  /** The proxy's process, from its challenge. */
+  instance: number;
+  session: string;
+  key: Key;
+  min: number;
+  max: number;
+  /** Milliseconds of silence after which an idle connection is dead. */
+  deadline: number;
+  /** A consumer was handed to a connection. */
+  start(wire: Wire, start: Messages["Start"], firstBytes: Uint8Array): void;
+  /** The proxy's address leads to a process that does not know the session. */
+  strayed(): void;
+}
+
+/** A connection of the pool, from its dial until a consumer takes it. */
+interface Pooled {
+  connection: MessageConnection;
+  number: number;
+  heard: number;
+  joined: boolean;
+}
+
+/** A target's idle data connections to one proxy. */
+export class TargetPool {
+  readonly size: PoolSize;
+  #options: PoolOptions;
+  #connections = new Set<Pooled>();
+  #opening = 0;
+  #owed = 0;
+  #number = 0;
+  #closed = false;
+  #backoff: Backoff = makeBackoff({ first: 100, cap: 5000, random: Math.random });
+  #retry: Timer | undefined;
+
+  constructor(options: PoolOptions) {
+    this.#options = options;
+    this.size = new PoolSize(options.min, options.max);
+  }
+
+  get idle(): number {
+    let idle = 0;
+    for (const { joined } of this.#connections) if (joined) idle += 1;
+    return idle;
+  }
+
+  get opening(): number {
+    return this.#opening;
+  }
+
+  /** Opens what is missing. */
+  fill(): void {
+    if (this.#closed || this.#retry !== undefined) return;
+    while (this.#opening < maxOpening && (this.#owed > 0 || this.#connections.size + this.#opening < this.size.size)) {
+      this.#owed = Math.max(0, this.#owed - 1);
+      void this.#open();
+    }
+  }
+
+  /** `count` consumers wait at the proxy for a connection. */
+  want(count: number): void {
+    this.size.missed(count);
+    this.#owed = Math.min(this.#owed + count, 4 * maxOpening);
+    this.fill();
+  }
+
+  /** Drops idle connections that the proxy has not pinged for a whole deadline. */
+  check(): void {
+    const since = performance.now() - this.#options.deadline;
+    for (const pooled of [...this.#connections]) {
+      if (pooled.heard < since) pooled.connection.fail(new ProtocolError("the data connection is silent"));
+    }
+    this.fill();
+  }
+
+  /** Opens nothing more; idle connections stay until the proxy closes them. */
+  close(): void {
+    this.#closed = true;
+    clearTimeout(this.#retry);
+  }
+
+  reset(): void {
+    this.close();
+    for (const { connection } of this.#connections) connection.reset();
+    this.#connections.clear();
+  }
+
+  async #open(): Promise<void> {
+    const { address, port, session, key } = this.#options;
+    this.#opening += 1;
+    try {
+      const wire = await connectFirst([address], port, openTimeout);
+      if (this.#closed) {
+        wire.reset();
+        return;
+      }
+      this.#number += 1;
+      this.#add(wire, this.#number).connection.send("Join", {
+        session,
+        number: this.#number,
+        proof: toHex(joinProof(key, this.#number)),
+      });
+    } catch {
+      // The control connection notices a proxy that is gone; here it is enough not to insist.
+      this.#retryLater();
+    } finally {
+      this.#opening -= 1;
+    }
+  }
+
+  #retryLater(): void {
+    if (this.#closed) return;
+    this.#retry ??= setTimeout(() => {
+      this.#retry = undefined;
+      this.fill();
+    }, this.#backoff.next());
+  }
+
+  #add(wire: Wire, number: number): Pooled {
+    const pooled: Pooled = {
+      number,
+      heard: performance.now(),
+      joined: false,
+      connection: new MessageConnection(wire, {
+        message: (message) => this.#message(pooled, message),
+        over: () => this.#remove(pooled),
+      }),
+    };
+    wire.keepAlive(15);
+    this.#connections.add(pooled);
+    return pooled;
+  }
+
+  #remove(pooled: Pooled): void {
+    this.#connections.delete(pooled);
+    // One that never joined says that something is wrong over there; others were used up or aged out.
+    if (pooled.joined) this.fill();
+    else this.#retryLater();
+  }
+
+  #message(pooled: Pooled, message: Message): void {
+    pooled.heard = performance.now();
+    switch (message.name) {
+      case "Challenge":
+        if (challengeInstance(parseUuid(message.value)) !== this.#options.instance) this.#stray(pooled);
+        return;
+      case "Joined":
+        if (!matches(joinedProof(this.#options.key, pooled.number), message.value)) {
+          throw new ProtocolError("the proxy does not know the session's key");
+        }
+        pooled.joined = true;
+        this.#backoff.reset();
+        return;
+      case "Ping":
+        pooled.connection.send("Pong", message.value);
+        return;
+      case "Start":
+        this.#start(pooled, message.value);
+        return;
+      case "Error":
+        this.#stray(pooled);
+        return;
+      default:
+        throw new ProtocolError(`unexpected ${message.name} on a data connection`);
+    }
+  }
+
+  #start(pooled: Pooled, start: Messages["Start"]): void {
+    if (!pooled.joined) throw new ProtocolError("a start before the connection was joined");
+    this.#connections.delete(pooled);
+    this.size.used(this.idle);
+    const { wire, rest } = pooled.connection.release();
+    this.#options.start(wire, start, rest);
+    this.fill();
+  }
+
+  #stray(pooled: Pooled): void {
+    pooled.connection.fail(new ProtocolError("another proxy answers at this address"));
+    this.#options.strayed();
+  }
+}

@@ -1,0 +1,256 @@
+import { formatHostPort, type HostPort } from "../endpoint.ts";
+import { errorText } from "../errors.ts";
+import type { Log } from "../log.ts";
+import type { AgentMetrics } from "../metrics.ts";
+import type { Secrets } from "../secret.ts";
+import { attach, type Greeting, greet, RefusedByProxy } from "./attach.ts";
+import { toHex } from "./auth.ts";
+import { Backend } from "./backend.ts";
+import { type Backoff, makeBackoff } from "./backoff.ts";
+import { connectFirst, DialError, dial, resolve } from "./dial.ts";
+import type { ProxyProtocol } from "./proxy-header.ts";
+import { StreamError, Streams } from "./streams.ts";
+import type { SessionEvents, TargetCore, TargetSession } from "./target-core.ts";
+import { wires } from "./wire.ts";
+
+export interface TargetOptions {
+  /** Rendezvous port of the proxy. */
+  proxyEndpoint: HostPort;
+  /** The backend. */
+  endpoint: HostPort;
+  secrets: Secrets;
+  /** Milliseconds of silence after which a proxy is dead. */
+  deadline: number;
+  /** Consumer port to ask a bore server for; 0 = any. */
+  borePort: number;
+  /** Bounds of the number of idle data connections. */
+  poolMin: number;
+  poolMax: number;
+  /** Tell the backend who the consumer is. */
+  sendProxyProtocol: "off" | ProxyProtocol;
+  log: Log;
+  metrics: AgentMetrics;
+}
+
+export interface TargetRole {
+  /** Port for consumers at a bore server; undefined with a netaminity proxy or without a session. */
+  boundPort(): number | undefined;
+  notReady(): string | undefined;
+  /** Takes nothing new, lets streams run for `timeout` milliseconds at most, then resets the rest. */
+  drain(timeout: number): Promise<void>;
+  stop(): void;
+}
+
+/** Milliseconds for resolving a name and connecting, to the proxy as to the backend. */
+const dialTimeout = 5000;
+/** Milliseconds between looks at whether the proxy's endpoint still leads to the proxy of the session. */
+const checkInterval = 5000;
+/** A session that held for so many milliseconds was healthy: the next failure starts from the shortest wait. */
+const healthyAfter = 10_000;
+
+export async function startTarget(options: TargetOptions): Promise<TargetRole> {
+  return new Target(options);
+}
+
+class Target implements TargetCore, TargetRole {
+  readonly log: Log;
+  readonly metrics: AgentMetrics;
+  readonly streams: Streams;
+  readonly backend: Backend;
+  readonly name = toHex(crypto.getRandomValues(new Uint8Array(16)));
+  readonly deadline: number;
+  readonly poolMin: number;
+  readonly poolMax: number;
+  readonly borePort: number;
+  #options: TargetOptions;
+  #current: TargetSession | undefined;
+  /** Sessions that take no new streams and still carry some. */
+  #older = new Set<TargetSession>();
+  #since = 0;
+  #problem = "no attempt to reach the proxy has ended yet";
+  #moving = false;
+  #stopped = false;
+  #wake: (() => void) | undefined;
+  #lost: Backoff = makeBackoff({ first: 200, cap: 30_000, random: Math.random });
+  #refused: Backoff = makeBackoff({ first: 4000, cap: 30_000, random: Math.random });
+
+  constructor(options: TargetOptions) {
+    const { log, metrics, endpoint, sendProxyProtocol } = options;
+    this.#options = options;
+    this.log = log;
+    this.metrics = metrics;
+    this.deadline = options.deadline;
+    this.poolMin = options.poolMin;
+    this.poolMax = options.poolMax;
+    this.borePort = options.borePort;
+    this.streams = new Streams(log, metrics);
+    this.backend = new Backend({ endpoint, dialTimeout, sendProxyProtocol, metrics });
+    this.#measure();
+    void this.#run();
+  }
+
+  boundPort(): number | undefined {
+    return this.#current?.boundPort;
+  }
+
+  notReady(): string | undefined {
+    if (this.#stopped) return "draining";
+    return this.#current === undefined ? `no session with the proxy: ${this.#problem}` : undefined;
+  }
+
+  async drain(timeout: number): Promise<void> {
+    this.#stopped = true;
+    this.#wake?.();
+    const since = performance.now();
+    await this.#current?.drain();
+    await this.streams.drain(Math.max(0, timeout - (performance.now() - since)));
+    this.stop();
+  }
+
+  stop(): void {
+    this.#stopped = true;
+    this.#wake?.();
+    this.#current?.end();
+    for (const session of this.#older) session.end();
+    this.streams.reset(new StreamError("drained", "the target stops"));
+  }
+
+  /** Keeps a session: opens one when there is none or the proxy drains, and moves when the endpoint leads elsewhere. */
+  async #run(): Promise<void> {
+    while (!this.#stopped) {
+      const settled = this.#current !== undefined && !this.#moving;
+      if (settled) await this.#sleep(checkInterval);
+      if (this.#stopped) return;
+      try {
+        if (this.#current !== undefined && !this.#moving) await this.#check(this.#current);
+        else await this.#open();
+      } catch (cause) {
+        await this.#sleep(this.#failed(cause as Error));
+      }
+    }
+  }
+
+  async #open(): Promise<void> {
+    const { proxyEndpoint, secrets } = this.#options;
+    let refusal: RefusedByProxy | undefined;
+    for (const secret of secrets.current) {
+      const greeting = await greet(await dial(proxyEndpoint, dialTimeout));
+      try {
+        await this.#attach(greeting, secret);
+        return;
+      } catch (cause) {
+        if (!(cause instanceof RefusedByProxy)) throw cause;
+        refusal ??= cause;
+      }
+    }
+    throw refusal ?? new RefusedByProxy("no secret is known");
+  }
+
+  /** Looks where the endpoint leads now. The proxy that we have a session with keeps it, also when its name has further addresses. */
+  async #check(session: TargetSession): Promise<void> {
+    const { proxyEndpoint, secrets } = this.#options;
+    const isCurrentSecret = session.secret === secrets.current[0];
+    if (session.instance === undefined) return;
+    try {
+      const addresses = await resolve(proxyEndpoint.host, dialTimeout);
+      const first = addresses.includes(session.address) ? [session.address] : addresses;
+      const greeting = await greet(await connectFirst(first, proxyEndpoint.port, dialTimeout));
+      if (greeting.instance === session.instance && isCurrentSecret) greeting.wire.reset();
+      else await this.#attach(greeting, secrets.current[0] ?? session.secret);
+    } catch (cause) {
+      // The session itself tells whether it still works.
+      this.log.debug("the proxy's endpoint could not be checked", { reason: errorText(cause) });
+    }
+  }
+
+  async #attach(greeting: Greeting, secret: string): Promise<void> {
+    const events: SessionEvents = {
+      draining: () => this.#drainedBy(session),
+      strayed: () => this.#wake?.(),
+      over: (cause) => this.#over(session, cause),
+      unused: () => this.#retire(session),
+    };
+    const session: TargetSession = await attach(this, greeting, secret, events);
+    if (this.#stopped) {
+      session.end();
+      return;
+    }
+    this.#replace(session);
+  }
+
+  #replace(session: TargetSession): void {
+    const older = this.#current;
+    this.#current = session;
+    this.#since = performance.now();
+    this.#moving = false;
+    this.#refused.reset();
+    const { protocol, boundPort } = session;
+    this.metrics.sessionsOpened.inc({ protocol });
+    const proxy = formatHostPort({ host: session.address, port: this.#options.proxyEndpoint.port });
+    this.log.info("session up", { proxy, protocol, consumers: boundPort, moved: older !== undefined || undefined });
+    if (older === undefined) return;
+    this.#older.add(older);
+    void older.drain().then(() => this.#retire(older));
+  }
+
+  /** Ends an older session once its last stream is over. */
+  #retire(session: TargetSession): void {
+    if (session.streams === 0 && this.#older.delete(session)) session.end();
+  }
+
+  #drainedBy(session: TargetSession): void {
+    if (session !== this.#current) return;
+    this.log.info("the proxy drains: looking for another one", { streams: session.streams });
+    this.#moving = true;
+    this.#wake?.();
+  }
+
+  #over(session: TargetSession, cause: Error): void {
+    this.#older.delete(session);
+    if (session !== this.#current) return;
+    this.#current = undefined;
+    this.#problem = errorText(cause);
+    if (performance.now() - this.#since > healthyAfter) this.#lost.reset();
+    this.metrics.sessionsLost.inc({ reason: cause.name });
+    this.log.warn("session lost", { reason: this.#problem, streams: session.streams });
+    this.#wake?.();
+  }
+
+  /** Milliseconds to wait after a failed attempt. */
+  #failed(cause: Error): number {
+    this.#problem = errorText(cause);
+    const isRefusal = cause instanceof RefusedByProxy;
+    const wait = isRefusal ? 1000 + this.#refused.next() : this.#lost.next();
+    this.metrics.reconnects.inc({
+      reason: cause instanceof DialError ? cause.result : isRefusal ? "rejected" : "handshake",
+    });
+    if (isRefusal) this.metrics.authFailures.inc();
+    this.log.warn(isRefusal ? "the proxy refused the session" : "the proxy cannot be reached", {
+      proxy: formatHostPort(this.#options.proxyEndpoint),
+      reason: this.#problem,
+      retryInMilliseconds: wait,
+    });
+    return wait;
+  }
+
+  async #sleep(milliseconds: number): Promise<void> {
+    const { promise, resolve } = Promise.withResolvers<void>();
+    this.#wake = resolve;
+    const timer = setTimeout(resolve, milliseconds);
+    await promise;
+    clearTimeout(timer);
+    this.#wake = undefined;
+  }
+
+  #measure(): void {
+    const { metrics } = this;
+    const pool = (key: keyof TargetSession["pool"]) => () => this.#current?.pool[key] ?? 0;
+    metrics.gauge("sessions", "Sessions that are up.", () => this.#older.size + (this.#current === undefined ? 0 : 1));
+    metrics.gauge("pool_idle", "Idle data connections.", pool("idle"));
+    metrics.gauge("pool_opening", "Target: data connections on their way.", pool("opening"));
+    metrics.gauge("pool_size", "Target: idle data connections it wants to keep.", pool("wanted"));
+    metrics.gauge("session_rtt_seconds", "Round trip to the peer.", () => (this.#current?.roundTrip ?? 0) / 1000);
+    metrics.gauge("draining", "1 while the process drains.", () => (this.#stopped ? 1 : 0));
+    metrics.gauge("buffered_bytes", "Bytes held because a receiver is slower than its sender.", () => wires.buffered);
+  }
+}

@@ -1,0 +1,218 @@
+import { isIP } from "node:net";
+import type { Socket, SocketHandler } from "bun";
+import type { HostPort } from "../endpoint.ts";
+import { hasDescriptors } from "./descriptors.ts";
+
+/** What a wire tells whoever owns it at the moment, from the event loop. */
+export interface WireOwner {
+  /** Bytes arrived. They belong to the callee: Bun hands out a fresh buffer for every read. */
+  received(chunk: Uint8Array): void;
+  /** Everything that `write` had to keep is in the kernel's hands now. */
+  drained(): void;
+  /** The peer sent FIN; the other direction stays open. */
+  ended(): void;
+  /** The socket is gone: without a cause after an orderly end of both directions, with one after a reset or a timeout. */
+  closed(cause: Error | undefined): void;
+}
+
+const nobody: WireOwner = { received() {}, drained() {}, ended() {}, closed() {} };
+
+/** Totals over all wires of the process. */
+export const wires = {
+  /** Open sockets. */
+  open: 0,
+  /** Bytes that wait in this process because a kernel did not take them yet. */
+  buffered: 0,
+};
+
+/**
+ * One TCP connection. Adds to a Bun socket what TCP users expect: `write` keeps what the kernel did not take, `finish` sends FIN
+ * after that, `reset` sends RST, and the owner can change (handshake, pool, pipe).
+ *
+ * Facts about Bun 1.4 behind it: `write()` takes what fits and the rest must wait for `drain`; `end()` closes the descriptor and
+ * can lose bytes (oven-sh/bun#35947), `shutdown()` sends FIN; a socket closes by itself when both directions have ended, and a
+ * FIN that comes after our own is reported by that close alone, without `end`;
+ * a reset is reported as a close with an error, also while the socket is paused.
+ */
+export class Wire {
+  owner: WireOwner = nobody;
+  open = true;
+  #socket: Socket<Wire>;
+  #tail: Uint8Array | undefined;
+  #finishing = false;
+  /** The peer's FIN has been reported. */
+  #ended = false;
+
+  constructor(socket: Socket<Wire>) {
+    this.#socket = socket;
+    wires.open += 1;
+  }
+
+  /** Bytes written but not yet taken by the kernel. */
+  get backlog(): number {
+    return this.#tail?.byteLength ?? 0;
+  }
+
+  get remote(): HostPort {
+    return { host: plainAddress(this.#socket.remoteAddress), port: this.#socket.remotePort };
+  }
+
+  get local(): HostPort {
+    return { host: plainAddress(this.#socket.localAddress), port: this.#socket.localPort };
+  }
+
+  /** Writes all of `chunk`, now or later. False when a part has to wait for `drained`: the caller then pauses its source. */
+  write(chunk: Uint8Array): boolean {
+    if (this.#tail !== undefined) {
+      this.#keep(Buffer.concat([this.#tail, chunk]));
+      return false;
+    }
+    // -1 means that the socket is closing: `closed` follows and drops the tail.
+    const taken = Math.max(0, this.#socket.write(chunk));
+    if (taken === chunk.byteLength) return true;
+    this.#keep(rest(chunk, taken));
+    return false;
+  }
+
+  pause(): void {
+    if (this.open) this.#socket.pause();
+  }
+
+  resume(): void {
+    if (this.open) this.#socket.resume();
+  }
+
+  /** Sends FIN once everything written is out. Reading goes on. */
+  finish(): void {
+    if (this.#finishing || !this.open) return;
+    this.#finishing = true;
+    if (this.#tail === undefined) this.#socket.shutdown();
+  }
+
+  /** Sends RST; the owner hears nothing more. */
+  reset(): void {
+    this.owner = nobody;
+    if (this.open) this.#socket.terminate();
+  }
+
+  /** Detects a peer that has vanished: idle for `seconds`, then ten probes one second apart (Bun's fixed values, those of libuv). */
+  keepAlive(seconds: number): void {
+    this.#socket.setKeepAlive(true, seconds * 1000);
+  }
+
+  #keep(tail: Uint8Array | undefined): void {
+    wires.buffered += (tail?.byteLength ?? 0) - this.backlog;
+    this.#tail = tail;
+  }
+
+  onDrain(): void {
+    if (this.#tail === undefined) return;
+    const taken = Math.max(0, this.#socket.write(this.#tail));
+    if (taken < this.#tail.byteLength) {
+      this.#keep(rest(this.#tail, taken));
+      return;
+    }
+    this.#keep(undefined);
+    if (this.#finishing) this.#socket.shutdown();
+    this.owner.drained();
+  }
+
+  onEnd(): void {
+    this.#ended = true;
+    this.owner.ended();
+  }
+
+  onClose(cause: Error | undefined): void {
+    if (!this.open) return;
+    this.open = false;
+    wires.open -= 1;
+    const sentFin = this.#finishing && this.#tail === undefined;
+    this.#keep(undefined);
+    // Bun reports a FIN that comes after our own as the close alone.
+    if (cause === undefined && sentFin && !this.#ended) this.onEnd();
+    const owner = this.owner;
+    this.owner = nobody;
+    owner.closed(cause);
+  }
+}
+
+/** What is left of `chunk`: copied when it is the smaller part, so that it does not keep the whole read in memory. */
+function rest(chunk: Uint8Array, taken: number): Uint8Array {
+  const left = chunk.subarray(taken);
+  return left.byteLength * 2 < left.buffer.byteLength ? left.slice() : left;
+}
+
+/** An IPv4 peer of a listener on `::` appears as `::ffff:a.b.c.d`. */
+function plainAddress(address: string): string {
+  return address.startsWith("::ffff:") && isIP(address.slice(7)) === 4 ? address.slice(7) : address;
+}
+
+/** The callbacks that all wires share; `socket.data` is set before any of them can come. */
+const handlers: SocketHandler<Wire> = {
+  data: (socket, chunk) => socket.data.owner.received(chunk),
+  drain: (socket) => socket.data?.onDrain(),
+  end: (socket) => socket.data.onEnd(),
+  close: (socket, cause) => socket.data?.onClose(cause),
+  error: (_socket, cause) => {
+    // Bun reports an exception of a callback here. It is a defect of ours: let it end the process visibly.
+    queueMicrotask(() => {
+      throw cause;
+    });
+  },
+};
+
+export interface Listener {
+  /** The real port, also when 0 was asked for. */
+  port: number;
+  /** No new connections; accepted ones go on. */
+  stop(): void;
+}
+
+export interface ListenOptions {
+  /** Descriptors that must stay free after an accept: keeps room for more important connections. */
+  spareDescriptors: number;
+  accept(wire: Wire): void;
+  /** A connection was reset because descriptors are used up. */
+  exhausted(): void;
+}
+
+/** Accepts connections on `at`. Throws what Bun throws (`code` EADDRINUSE, EACCES) when it cannot. */
+export function listenWires(at: HostPort, { spareDescriptors, accept, exhausted }: ListenOptions): Listener {
+  const listener = Bun.listen<Wire>({
+    hostname: at.host,
+    port: at.port,
+    exclusive: true,
+    allowHalfOpen: true,
+    socket: {
+      ...handlers,
+      open(socket) {
+        const wire = new Wire(socket);
+        socket.data = wire;
+        // Bun spins on EMFILE and tells nobody (measured with 1.4.5), so the limit must not be reached.
+        if (hasDescriptors(wires.open, spareDescriptors)) accept(wire);
+        else {
+          wire.reset();
+          exhausted();
+        }
+      },
+    },
+  });
+  return { port: listener.port, stop: () => listener.stop() };
+}
+
+/** Connects to a numeric address. Rejects with Bun's error (`code` ECONNREFUSED and so on). The caller sets the owner at once. */
+export async function connectWire(address: string, port: number): Promise<Wire> {
+  const socket = await Bun.connect<Wire>({
+    hostname: address,
+    port,
+    allowHalfOpen: true,
+    socket: {
+      ...handlers,
+      open(opened) {
+        opened.data = new Wire(opened);
+      },
+      connectError() {},
+    },
+  });
+  return socket.data;
+}
