@@ -54,7 +54,15 @@ describe("the NetworkPolicy", () => {
     const metricsFrom = [{ namespaceSelector: { matchLabels: { name: "monitoring" } } }];
     const extraEgress = [{ to: [{ ipBlock: { cidr: "10.0.0.0/8" } }] }];
     const policy = only<{ spec: unknown }>(
-      await render({ networkPolicy: { enabled: true, apiServerPorts: [6443], metricsFrom, extraEgress } }),
+      await render({
+        networkPolicy: {
+          enabled: true,
+          apiServerPorts: [6443],
+          agentHealthPorts: [8080, 8081],
+          metricsFrom,
+          extraEgress,
+        },
+      }),
       "NetworkPolicy",
     );
     expect(policy.spec).toEqual({
@@ -75,7 +83,12 @@ describe("the NetworkPolicy", () => {
           ],
         },
         { ports: [{ port: 6443, protocol: "TCP" }] },
-        { ports: [{ port: 8080, protocol: "TCP" }] },
+        {
+          ports: [
+            { port: 8080, protocol: "TCP" },
+            { port: 8081, protocol: "TCP" },
+          ],
+        },
         ...extraEgress,
       ],
     });
