@@ -1,0 +1,160 @@
+import { expect, test } from "bun:test";
+import { createLog } from "../../../src/log.ts";
+import { startReflector, type WatchTiming } from "../../../src/operator/cache.ts";
+import { createKube, type KubeObject } from "../../../src/operator/kube.ts";
+import { createOperatorMetrics } from "../../../src/operator/metrics.ts";
+import { resources } from "../../../src/operator/resources.ts";
+import { createStore } from "../../../src/operator/store.ts";
+import { waitFor } from "../../support/cluster/wait.ts";
+
+const deadline = { deadline: 10_000, interval: 5 };
+const timing: WatchTiming = { watchSeconds: 60, idle: 200, firstBackoff: 10, maxBackoff: 50 };
+
+const pod = (name: string, version: number): KubeObject => ({
+  apiVersion: "v1",
+  kind: "Pod",
+  metadata: { name, namespace: "demo", uid: name, resourceVersion: String(version) },
+});
+const event = (type: string, object: object) => new TextEncoder().encode(`${JSON.stringify({ type, object })}\n`);
+
+/** What the server does for one watch: it gets the version that was asked for. */
+type Script = (controller: ReadableStreamDefaultController<Uint8Array>, version: string) => void;
+
+/** An API server whose watches misbehave as told. Real ones do so only after hours. */
+function rig(lists: (() => object)[], watches: Script[]) {
+  const calls: string[] = [];
+  const server = Bun.serve({
+    port: 0,
+    hostname: "127.0.0.1",
+    fetch(request) {
+      const query = new URL(request.url).searchParams;
+      const version = query.get("resourceVersion") ?? "";
+      if (query.get("watch") === null) {
+        calls.push(`list ${query.get("continue") ?? ""}`.trim());
+        const answer = lists.shift()?.() ?? {};
+        return Response.json(answer, { status: "code" in answer ? Number(answer.code) : 200 });
+      }
+      calls.push(`watch ${version}`);
+      const script = watches.shift();
+      return new Response(new ReadableStream({ start: (controller) => script?.(controller, version) }));
+    },
+  });
+  const metrics = createOperatorMetrics();
+  const credentials = {
+    server: `http://127.0.0.1:${server.port}`,
+    namespace: undefined,
+    tls: () => ({}),
+    authorization: () => undefined,
+    expire: () => {},
+  };
+  const abort = new AbortController();
+  const store = createStore<KubeObject>({ onChange: () => {} });
+  const reflector = startReflector<KubeObject>({
+    kube: createKube({ credentials, metrics, userAgent: "netaminity-test" }),
+    metrics,
+    log: createLog({ level: "error", format: "json", write: () => {} }),
+    resource: resources.pod,
+    keep: (object) => object,
+    store,
+    signal: abort.signal,
+    timing,
+  });
+  return {
+    calls,
+    store,
+    reflector,
+    names: () => [...store.values()].map(({ metadata }) => `${metadata.name}@${metadata.resourceVersion}`).sort(),
+    restarts: async (cause: string) => {
+      const { body } = await metrics.expose();
+      return Number(
+        new RegExp(`watch_restarts_total\\{resource="pods",cause="${cause}"\\} (\\d+)`).exec(body)?.[1] ?? 0,
+      );
+    },
+    async [Symbol.asyncDispose]() {
+      abort.abort();
+      await reflector.done;
+      await server.stop(true);
+    },
+  };
+}
+
+const listOf =
+  (version: number, items: object[], next = "") =>
+  () => ({
+    metadata: { resourceVersion: String(version), continue: next },
+    items,
+  });
+const stays: Script = () => {};
+
+test("a list comes in pages and the watch goes on from it", async () => {
+  await using server = rig(
+    [listOf(5, [pod("a", 1)], "more"), listOf(5, [pod("b", 2)])],
+    [
+      (controller) => {
+        controller.enqueue(event("ADDED", pod("c", 6)));
+        controller.enqueue(event("MODIFIED", pod("a", 7)));
+        controller.enqueue(event("DELETED", pod("b", 8)));
+      },
+    ],
+  );
+  await waitFor("all events", deadline, () => server.names().join() === "a@7,c@6");
+  expect(server.calls).toEqual(["list", "list more", "watch 5"]);
+});
+
+test("a watch that ends goes on where it was, bookmarks included, without a list", async () => {
+  await using server = rig(
+    [listOf(5, [])],
+    [
+      (controller) => {
+        controller.enqueue(event("BOOKMARK", pod("", 90)));
+        controller.close();
+      },
+      stays,
+    ],
+  );
+  await waitFor("second watch", deadline, () => server.calls.length === 3);
+  expect(server.calls).toEqual(["list", "watch 5", "watch 90"]);
+  expect(await server.restarts("end")).toBe(1);
+});
+
+test("a version that is too old is answered by a new list, and what vanished meanwhile is gone", async () => {
+  await using server = rig(
+    [listOf(5, [pod("a", 1), pod("b", 2)]), listOf(50, [pod("b", 2)])],
+    [(controller) => controller.enqueue(event("ERROR", { code: 410, reason: "Expired" })), stays],
+  );
+  await waitFor("second watch", deadline, () => server.calls.includes("watch 50"));
+  expect(server.calls).toEqual(["list", "watch 5", "list", "watch 50"]);
+  expect(server.names()).toEqual(["b@2"]);
+  expect(await server.restarts("gone")).toBe(1);
+});
+
+test("a watch that falls silent is replaced", async () => {
+  await using server = rig([listOf(5, [])], [(controller) => controller.enqueue(event("ADDED", pod("a", 6))), stays]);
+  await waitFor("second watch", deadline, () => server.calls.includes("watch 6"));
+  expect(server.calls).toEqual(["list", "watch 5", "watch 6"]);
+  expect(await server.restarts("idle")).toBe(1);
+});
+
+test("other errors, wrong lines and halves of lines are tried again from the same version", async () => {
+  const scripts: Script[] = [
+    (controller) => controller.enqueue(event("ERROR", { code: 500, message: "etcd is away" })),
+    (controller) => controller.enqueue(new TextEncoder().encode("<html>\n")),
+    (controller) => {
+      controller.enqueue(event("ADDED", pod("a", 6)).slice(0, 20));
+      controller.close();
+    },
+    stays,
+  ];
+  await using server = rig([listOf(5, [])], scripts);
+  await waitFor("fourth watch", deadline, () => server.calls.length >= 5);
+  expect(server.calls.slice(0, 5)).toEqual(["list", "watch 5", "watch 5", "watch 5", "watch 5"]);
+});
+
+test("a list that is refused is tried again, and the reason is known meanwhile", async () => {
+  const refused = () => ({ code: 403, message: "pods is forbidden" });
+  await using server = rig([refused, refused, listOf(5, [pod("a", 1)])], [stays]);
+  await waitFor("reason", deadline, () => server.reflector.failure()?.message === "list pods: 403 pods is forbidden");
+  expect(server.reflector.synced()).toBe(false);
+  await server.reflector.firstList;
+  expect([server.reflector.synced(), server.names(), server.reflector.failure()]).toEqual([true, ["a@1"], undefined]);
+});
