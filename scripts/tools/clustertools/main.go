@@ -8,8 +8,16 @@ import (
 	"os"
 	"path/filepath"
 
-	_ "github.com/coredns/coredns/core/plugin"
 	"github.com/coredns/coredns/coremain"
+	// What a cluster's resolver needs of the fifty; a name that a Corefile uses and that is not here is a parse error.
+	_ "github.com/coredns/coredns/plugin/bind"
+	_ "github.com/coredns/coredns/plugin/cache"
+	_ "github.com/coredns/coredns/plugin/errors"
+	_ "github.com/coredns/coredns/plugin/health"
+	_ "github.com/coredns/coredns/plugin/kubernetes"
+	_ "github.com/coredns/coredns/plugin/log"
+	_ "github.com/coredns/coredns/plugin/metrics"
+	_ "github.com/coredns/coredns/plugin/ready"
 	helm "helm.sh/helm/v4/pkg/cmd"
 )
 

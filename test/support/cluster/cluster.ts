@@ -5,7 +5,7 @@ import { loadBalancerAddress } from "./addresses.ts";
 import { type Binaries, binaries } from "./binaries.ts";
 import { type RunOptions, run as runCommand } from "./command.ts";
 import { type ControlPlane, startControlPlane } from "./control-plane.ts";
-import { startDns, writeHosts } from "./dns.ts";
+import { startDns } from "./dns.ts";
 import { type BlackHole, blackHole, type Fault, powerOff } from "./faults.ts";
 import { writeImage } from "./image.ts";
 import { createNetwork, inNamespace, joinOutbound, setLink } from "./network.ts";
@@ -36,8 +36,6 @@ export interface Cluster extends ControlPlane {
   commandIn(place: string, command: readonly string[]): string[];
   /** Address number 1..254 for `status.loadBalancer.ingress`; reachable from outside, private nodes and joined clusters. */
   loadBalancerAddress(number: number): string;
-  /** Names, apart from the cluster's own, that pods resolve: name -> address. Replaces the list given before. */
-  setHosts(hosts: Readonly<Record<string, string>>): Promise<void>;
   /** Link, kubelet, containerd, kube-proxy and all pods of the node are gone at once; its disk stays. */
   powerOff(node: string): Promise<void>;
   /** Boots it again and waits until it is Ready. */
@@ -114,7 +112,6 @@ function createCluster(plane: ControlPlane, programs: Binaries, nodes: readonly 
     },
     runIn: (place, command, rest) => runCommand(commandIn(place, command), rest),
     loadBalancerAddress: (number) => loadBalancerAddress(plane.run.index, number),
-    setHosts: (hosts) => writeHosts(plane, hosts),
     powerOff: (name) => powerOff(plane.run, nodeNamed(name)),
     async powerOn(name) {
       const node = nodeNamed(name);

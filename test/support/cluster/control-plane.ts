@@ -14,11 +14,10 @@ import {
 } from "./certificates.ts";
 import type { RunOptions } from "./command.ts";
 import { apiServerCommand, controllerManagerCommand, etcdCommand, schedulerCommand } from "./control-plane-flags.ts";
-import { type Daemon, killProcesses, logTail, processStatus, sendSignal, startDaemon } from "./daemon.ts";
+import { type Daemon, killProcesses, sendSignal, startDaemon, untilUp } from "./daemon.ts";
 import { writeKubeconfig } from "./kubeconfig.ts";
 import { claimRun, type Run } from "./run-folder.ts";
 import { sweepAbandoned, sweepRun } from "./sweep.ts";
-import { waitFor } from "./wait.ts";
 
 export interface ControlPlaneOptions {
   /** Default: a name of this process's own. A name that is in use is an error. */
@@ -172,7 +171,11 @@ async function createPlane(run: Run, programs: Binaries, options: ControlPlaneOp
     }),
     async startApiServer() {
       const daemon = await start("kube-apiserver", apiServerCommand(programs, run, addresses, options));
-      await untilReady(daemon, api);
+      await untilUp("kube-apiserver ready", daemon, async () => {
+        await api.request("/readyz");
+        // A hook of the API server makes it, and readyz does not wait for that.
+        await api.request("/api/v1/namespaces/default");
+      });
     },
     stopApiServer: () => stopDaemon("kube-apiserver"),
     pauseApiServer: () => sendSignal(pidOf("kube-apiserver"), "SIGSTOP"),
@@ -187,20 +190,4 @@ async function createPlane(run: Run, programs: Binaries, options: ControlPlaneOp
     [Symbol.asyncDispose]: () => sweepRun(run),
   };
   return plane;
-}
-
-async function untilReady(daemon: Daemon, api: ApiClient): Promise<void> {
-  try {
-    await waitFor("API server ready", { deadline: 90_000 }, async () => {
-      if ((await processStatus(daemon.pid)) === undefined) return "exited" as const;
-      await api.request("/readyz");
-      // The namespace is made by a hook of the API server that readyz does not wait for.
-      await api.request("/api/v1/namespaces/default");
-      return "ready" as const;
-    }).then((state) => {
-      if (state === "exited") throw new Error("kube-apiserver ended");
-    });
-  } catch (error) {
-    throw new Error(`kube-apiserver did not become ready:\n${await logTail(daemon)}`, { cause: error });
-  }
 }

@@ -11,6 +11,7 @@ import { waitFor } from "./wait.ts";
 
 const runVariable = "NETAMINITY_CLUSTER_RUN";
 const daemonVariable = "NETAMINITY_CLUSTER_DAEMON";
+const startDeadline = 90_000;
 
 export interface Daemon {
   readonly name: string;
@@ -122,7 +123,20 @@ export function sendSignal(pid: number, signal: NodeJS.Signals): void {
 }
 
 /** The end of a daemon's log, for error messages. */
-export async function logTail(daemon: Daemon, characters = 3000): Promise<string> {
+async function logTail(daemon: Daemon, characters = 3000): Promise<string> {
   const text = await readFile(daemon.logFile, "utf8").catch(() => "");
   return text.slice(-characters);
+}
+
+/** Waits for a probe to give something else than false; fails at once, with the log, when the program has ended. */
+export async function untilUp(what: string, daemon: Daemon, probe: () => Promise<unknown>): Promise<void> {
+  try {
+    const state = await waitFor(what, { deadline: startDeadline }, async () => {
+      if ((await processStatus(daemon.pid)) === undefined) return "ended" as const;
+      return (await probe()) === false ? undefined : ("up" as const);
+    });
+    if (state === "ended") throw new Error(`${daemon.name} ended`);
+  } catch (error) {
+    throw new Error(`${what}:\n${await logTail(daemon)}`, { cause: error });
+  }
 }

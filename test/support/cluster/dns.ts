@@ -1,15 +1,15 @@
 /** CoreDNS as a process beside the control plane, behind the Service `kube-dns` that has no selector. */
+import { Resolver } from "node:dns/promises";
 import { mkdir, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import type { Binaries } from "./binaries.ts";
 import type { ControlPlane } from "./control-plane.ts";
-import { startDaemon } from "./daemon.ts";
+import { startDaemon, untilUp } from "./daemon.ts";
 
 export async function startDns(plane: ControlPlane, programs: Binaries): Promise<void> {
   const folder = join(plane.run.folder, "dns");
   await mkdir(folder, { recursive: true });
   const corefile = join(folder, "Corefile");
-  await writeHosts(plane, {});
   await writeFile(
     corefile,
     `.:53 {
@@ -19,30 +19,20 @@ export async function startDns(plane: ControlPlane, programs: Binaries): Promise
     kubeconfig ${plane.kubeconfig}
     ttl 1
   }
-  hosts ${hostsFile(plane)} {
-    ttl 1
-    reload 500ms
-    fallthrough
-  }
-  template ANY ANY {
-    rcode NXDOMAIN
-  }
 }
 `,
   );
-  await startDaemon(plane.run, "coredns", [programs.clustertools, "coredns", "-conf", corefile, "-quiet"]);
+  const daemon = await startDaemon(plane.run, "coredns", [
+    programs.clustertools,
+    "coredns",
+    "-conf",
+    corefile,
+    "-quiet",
+  ]);
   await plane.apply(dnsObjects(plane));
-}
-
-function hostsFile(plane: ControlPlane): string {
-  return join(plane.run.folder, "dns/hosts");
-}
-
-/** Names outside of cluster.local that pods can resolve: the whole list, name -> address. Seen within a second. */
-export async function writeHosts(plane: ControlPlane, hosts: Readonly<Record<string, string>>): Promise<void> {
-  const file = hostsFile(plane);
-  const text = Object.entries(hosts).map(([name, address]) => `${address} ${name}\n`);
-  await writeFile(file, text.join(""));
+  const resolver = new Resolver({ timeout: 500, tries: 1 });
+  resolver.setServers([plane.addresses.bridge]);
+  await untilUp("CoreDNS answers", daemon, () => resolver.resolve4("kubernetes.default.svc.cluster.local"));
 }
 
 function dnsObjects(plane: ControlPlane): object[] {

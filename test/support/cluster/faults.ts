@@ -32,7 +32,7 @@ export async function blackHole(node: NodePlan, hole: BlackHole, peer: NodePlan 
     return `chain ${name}_drop { type filter hook ${name} device eth0 priority 0; ${match} counter drop; }`;
   };
   const ways = direction === "both" ? (["in", "out"] as const) : [direction];
-  await nft(node, `table netdev ${table} { ${ways.map(hook).join("\n")} }`);
+  await nft(node, `table netdev ${table} {\n${ways.map(hook).join("\n")}\n}`);
   let isHealed = false;
   const heal = async (): Promise<void> => {
     if (isHealed) return;

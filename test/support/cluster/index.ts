@@ -24,4 +24,5 @@ export type { BlackHole, Fault } from "./faults.ts";
 export { type ImageOptions, withLibraries, writeImage } from "./image.ts";
 export type { NodePlan } from "./node-plan.ts";
 export type { PodName, Pods } from "./pods.ts";
+export { toolboxImage, writeToolbox } from "./toolbox.ts";
 export { DeadlineError, waitFor } from "./wait.ts";

@@ -37,6 +37,8 @@ disabled_plugins = ["io.containerd.snapshotter.v1.devmapper", "io.containerd.sna
 [${criPlugin}]
   sandbox_image = "${pauseImage}"
   netns_mounts_under_state_dir = true
+  # Root without CAP_SYS_RESOURCE may not protect a process from the OOM killer, and runc fails when it shall.
+  restrict_oom_score_adj = true
   [${criPlugin}.cni]
     bin_dir = "/usr/lib/cni"
     conf_dir = "${cni}"

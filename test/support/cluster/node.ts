@@ -6,7 +6,7 @@ import type { Binaries } from "./binaries.ts";
 import { issueCertificate } from "./certificates.ts";
 import { run as runCommand } from "./command.ts";
 import type { ControlPlane } from "./control-plane.ts";
-import { type Daemon, logTail, processStatus, startDaemon } from "./daemon.ts";
+import { startDaemon, untilUp } from "./daemon.ts";
 import { writeKubeconfig } from "./kubeconfig.ts";
 import { inNamespace } from "./network.ts";
 import { environmentLabel, writeContainerdConfig, writeKubeletConfig, writeKubeProxyConfig } from "./node-config.ts";
@@ -97,18 +97,4 @@ export async function untilNodeIs(
     const ready = node.status.conditions?.some((each) => each.type === "Ready" && each.status === "True") ?? false;
     return ready === (wanted === "Ready");
   });
-}
-
-/** Waits for a probe, but gives up at once, and shows the log, when the program has ended. */
-async function untilUp(what: string, daemon: Daemon, probe: () => Promise<unknown>): Promise<void> {
-  try {
-    const state = await waitFor(what, { deadline: 60_000 }, async () => {
-      if ((await processStatus(daemon.pid)) === undefined) return "ended" as const;
-      const answer = await probe();
-      return answer === false ? undefined : ("up" as const);
-    });
-    if (state === "ended") throw new Error(`${daemon.name} ended`);
-  } catch (error) {
-    throw new Error(`${what}:\n${await logTail(daemon)}`, { cause: error });
-  }
 }
