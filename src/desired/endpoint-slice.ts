@@ -22,8 +22,12 @@ export interface ActiveEndpoint {
   addresses: readonly { family: AddressFamily; address: string }[];
 }
 
-/** One slice per address family of the active pod, each with this one pod. */
-export function endpointSlices(proxy: ProxyResource, active: ActiveEndpoint): (V1EndpointSlice & DesiredObject)[] {
+/** One slice per address family of the active pod, each with this one pod; none without an active pod. */
+export function endpointSlices(
+  proxy: ProxyResource,
+  active: ActiveEndpoint | undefined,
+): (V1EndpointSlice & DesiredObject)[] {
+  if (active === undefined) return [];
   return active.addresses.map(({ family, address }) => endpointSlice(proxy, active, family, address));
 }
 

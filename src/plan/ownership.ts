@@ -1,14 +1,42 @@
 import type { ObjectMeta } from "../api/resource.ts";
+import type { ApplyFailure, ObservedObject } from "./observed.ts";
+import type { DesiredObject, ObjectRef } from "./plan.ts";
+
+type Owned = { metadata: Pick<ObjectMeta, "ownerReferences"> };
 
 /** Whether `owner` is the controller of `object`: the one test that stands before every write to and delete of a child. */
-export function isControlledBy(
-  object: { metadata: Pick<ObjectMeta, "ownerReferences"> },
-  owner: { metadata: { uid: string } },
-): boolean {
+export function isControlledBy(object: Owned, owner: { metadata: { uid: string } }): boolean {
   return controllerOf(object)?.uid === owner.metadata.uid;
 }
 
 /** The reference to the controlling owner, if there is one. */
-export function controllerOf(object: { metadata: Pick<ObjectMeta, "ownerReferences"> }) {
+export function controllerOf(object: Owned) {
   return object.metadata.ownerReferences?.find((reference) => reference.controller === true);
+}
+
+/** Those of the observed objects that the owner controls. */
+export function ownedBy<T extends Owned>(owner: { metadata: { uid: string } }, objects: readonly T[]): T[] {
+  return objects.filter((object) => isControlledBy(object, owner));
+}
+
+/**
+ * What the owner has but does not want any more, without what is being deleted already. While a write of some kind is refused,
+ * nothing of that kind is pruned: a Service stays until the one that replaces it is there.
+ */
+export function unwanted(
+  owner: { metadata: { uid: string; namespace: string } },
+  observed: readonly ObservedObject[],
+  wanted: readonly DesiredObject[],
+  failures: readonly ApplyFailure[],
+): ObjectRef[] {
+  const names = new Set(wanted.map(({ kind, metadata }) => `${kind}/${metadata.name}`));
+  const refusedKinds = new Set(failures.map(({ object }) => object.kind));
+  return ownedBy(owner, observed)
+    .filter(({ kind, metadata }) => metadata.deletionTimestamp === undefined && !refusedKinds.has(kind))
+    .filter(({ kind, metadata }) => !names.has(`${kind}/${metadata.name}`))
+    .map((object) => refOf(object, owner.metadata.namespace));
+}
+
+export function refOf({ apiVersion, kind, metadata }: ObservedObject, namespace: string): ObjectRef {
+  return { apiVersion, kind, namespace, name: metadata.name, uid: metadata.uid };
 }

@@ -29,6 +29,10 @@ export interface Plan<Status> {
    */
   create: readonly DesiredObject[];
   apply: readonly DesiredObject[];
+  /**
+   * Children (and lost pods) to delete, guarded by their uid; the planner has checked that they are ours. After a pass with failures
+   * the second plan's list counts: it spares what the refused objects were to replace.
+   */
   remove: readonly ObjectRef[];
   status: Status;
   events: readonly EventNote[];

@@ -1,5 +1,82 @@
 import type { TargetStatus } from "../api/target.ts";
-import type { TargetInput } from "./observed.ts";
+import { isApplied } from "../desired/applied.ts";
+import { targetDeployment } from "../desired/target-deployment.ts";
+import { bad, firstObjection, good, nextConditions, transitionEvents, type Verdict } from "./conditions.ts";
+import type { ObservedDeployment, ObservedPod, TargetInput } from "./observed.ts";
+import { ownedBy, unwanted } from "./ownership.ts";
 import type { Plan } from "./plan.ts";
+import { isNewest, isReady, isStaying, runningContainer, workloadOf } from "./pods.ts";
+import { retryPause } from "./retry.ts";
+import { rolledOut } from "./rollout.ts";
+import { deploymentFailing, podsFailing, refused, secretUnusable } from "./workload-checks.ts";
 
-export declare function planTarget(input: TargetInput): Plan<TargetStatus>;
+/** Decides what a Target needs: one Deployment with one pod. It is Ready while a session is up. */
+export function planTarget(input: TargetInput): Plan<TargetStatus> {
+  const { target, failures, now } = input;
+  const wanted = targetDeployment(target, input.settings.agent);
+  const deployment = ownedBy(target, input.deployments).find(({ metadata }) => metadata.name === wanted.metadata.name);
+  const workload = workloadOf(deployment, input.replicaSets, input.pods);
+  const pods = workload.pods.filter(isStaying);
+  const newest = pods.filter((pod) => isNewest(pod, workload.newestRevision));
+  const generation = target.metadata.generation ?? 0;
+  const conditions = nextConditions(
+    target.status?.conditions,
+    [
+      ["Ready", readiness(input, deployment, pods)],
+      [
+        "Updated",
+        refused(failures) ??
+          rolledOut(
+            isApplied(wanted, deployment) ? deployment : undefined,
+            { wanted: 1, newest: newest.filter(isReady).length, all: pods.length },
+            podsFailing(newest) ?? deploymentFailing(deployment),
+          ),
+      ],
+    ],
+    { now, generation },
+  );
+  return {
+    create: [],
+    apply: [wanted],
+    remove: unwanted(target, input.deployments, [wanted], failures),
+    status: {
+      observedGeneration: generation,
+      conditions,
+      replicas: pods.length,
+      readyReplicas: pods.filter(isReady).length,
+      updatedReplicas: newest.length,
+    },
+    events: transitionEvents(target.status?.conditions, conditions),
+    ...retryPause(failures),
+  };
+}
+
+function readiness(
+  { target: { spec }, failures, secret }: TargetInput,
+  deployment: ObservedDeployment | undefined,
+  pods: readonly ObservedPod[],
+): Verdict {
+  const hasSession = pods.some(isReady);
+  return firstObjection(
+    [
+      refused(failures),
+      secretUnusable(spec.secretRef.name, secret),
+      hasSession ? undefined : noSession(spec.proxyEndpoint, deployment, pods),
+    ],
+    good("SessionUp", `the session with ${spec.proxyEndpoint} is up`),
+  );
+}
+
+function noSession(
+  proxyEndpoint: string,
+  deployment: ObservedDeployment | undefined,
+  pods: readonly ObservedPod[],
+): Verdict {
+  const objection = podsFailing(pods) ?? deploymentFailing(deployment);
+  // A pod that runs without a session for long also exceeds the deadline; what it does meanwhile says more.
+  const isRunning = pods.some((pod) => runningContainer(pod) !== undefined);
+  if (isRunning && (objection === undefined || objection.reason === "ProgressDeadline")) {
+    return bad("Connecting", `the target pod runs but has no session with ${proxyEndpoint}; its log names the cause`);
+  }
+  return objection ?? bad("PodsStarting", "the target pod does not run yet");
+}

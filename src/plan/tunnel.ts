@@ -1,5 +1,95 @@
 import type { TunnelStatus } from "../api/tunnel.ts";
+import { isApplied } from "../desired/applied.ts";
+import { tunnelConsumerService } from "../desired/consumer-service.ts";
+import { tunnelSecretName } from "../desired/names.ts";
+import { tunnelSecret, tunnelSecretMetadata } from "../desired/secret.ts";
+import { bad, firstObjection, good, nextConditions, transitionEvents, type Verdict } from "./conditions.ts";
 import type { TunnelInput } from "./observed.ts";
-import type { Plan } from "./plan.ts";
+import { isControlledBy, ownedBy, unwanted } from "./ownership.ts";
+import { isTrue, type Pair, pairStatus, pairsOf } from "./pairs.ts";
+import type { DesiredObject, Plan } from "./plan.ts";
+import { retryPause } from "./retry.ts";
+import { refused, secretUnusable } from "./workload-checks.ts";
 
-export declare function planTunnel(input: TunnelInput): Plan<TunnelStatus>;
+/** Decides what a Tunnel needs: its Secret, the consumer Service in front of all pairs, and the pairs. */
+export function planTunnel(input: TunnelInput): Plan<TunnelStatus> {
+  const { tunnel, secret, failures } = input;
+  const pairs = pairsOf(input);
+  // A stranger's Secret of that name is neither changed nor used, so no pair is made from it. The apply reports the conflict.
+  const hasForeignSecret = secret !== undefined && !isControlledBy(secret, tunnel);
+  const apply: DesiredObject[] = [
+    ...(secret === undefined ? [] : [tunnelSecretMetadata(tunnel)]),
+    tunnelConsumerService(tunnel),
+    ...(hasForeignSecret ? [] : pairs.flatMap((pair) => pair.wanted)),
+  ];
+  const pairObjects = hasForeignSecret ? [] : [...input.proxies, ...input.targets];
+  const status = statusOf(input, pairs);
+  return {
+    create: secret === undefined ? [tunnelSecret(tunnel, input.freshSecret)] : [],
+    apply,
+    remove: unwanted(tunnel, [...input.services, ...pairObjects], apply, failures),
+    status,
+    events: transitionEvents(tunnel.status?.conditions, status.conditions),
+    ...retryPause(failures),
+  };
+}
+
+function statusOf(input: TunnelInput, pairs: readonly Pair[]): TunnelStatus {
+  const { tunnel, now } = input;
+  const { metadata, spec, status } = tunnel;
+  const generation = metadata.generation ?? 0;
+  return {
+    observedGeneration: generation,
+    conditions: nextConditions(
+      status?.conditions,
+      [
+        ["Ready", readiness(input, pairs)],
+        ["Updated", refused(input.failures) ?? updated(input, pairs)],
+      ],
+      { now, generation },
+    ),
+    consumerEndpoint: `${spec.service.name}.${metadata.namespace}.svc:${spec.service.port}`,
+    replicas: ownedBy(tunnel, input.proxies).length,
+    readyReplicas: pairs.filter(({ waiting }) => waiting === undefined).length,
+    readyProxyReplicas: pairs.filter(({ proxy }) => isTrue(proxy?.status?.conditions, "Ready")).length,
+    readyTargetReplicas: pairs.filter(({ target }) => isTrue(target?.status?.conditions, "Ready")).length,
+    replicasStatus: pairs.map(pairStatus),
+  };
+}
+
+function readiness({ tunnel, secret, failures }: TunnelInput, pairs: readonly Pair[]): Verdict {
+  const name = tunnelSecretName(tunnel.metadata.name);
+  return firstObjection(
+    [
+      refused(failures),
+      pairs.length === 0 ? bad("ScaledToZero", "spec.replicas is 0") : undefined,
+      // A Secret that is absent is made in this very pass.
+      secret === undefined ? undefined : secretUnusable(name, secret),
+      pairsNotReady(pairs),
+    ],
+    good("AllPairsReady", pairCount(pairs)),
+  );
+}
+
+function pairsNotReady(pairs: readonly Pair[]): Verdict | undefined {
+  const waiting = pairs.flatMap((pair) => (pair.waiting === undefined ? [] : [{ index: pair.index, ...pair.waiting }]));
+  // The pair with a problem is the one to look at; the others may only be starting.
+  const first = waiting.find(({ isProblem }) => isProblem) ?? waiting[0];
+  if (first === undefined) return undefined;
+  const message = `${pairCount(pairs)}; pair ${first.index}: ${first.message}`;
+  return bad(first.isProblem ? "PairsNotReady" : "PairsWaiting", message);
+}
+
+function pairCount(pairs: readonly Pair[]): string {
+  const ready = pairs.filter(({ waiting }) => waiting === undefined).length;
+  return pairs.length === 1 ? `${ready} of 1 pair carries traffic` : `${ready} of ${pairs.length} pairs carry traffic`;
+}
+
+function updated({ tunnel, services }: TunnelInput, pairs: readonly Pair[]): Verdict {
+  const wantedService = tunnelConsumerService(tunnel);
+  const service = ownedBy(tunnel, services).find(({ metadata }) => metadata.name === wantedService.metadata.name);
+  const current = pairs.filter(({ isUpToDate }) => isUpToDate).length;
+  return current === pairs.length && isApplied(wantedService, service)
+    ? good("UpToDate", "all pods and Services are up to date")
+    : bad("RollingOut", `${current} of ${pairs.length} pairs are up to date`);
+}

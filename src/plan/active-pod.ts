@@ -1,0 +1,129 @@
+import type { ObservedNode, ObservedPod, ProbeResult } from "./observed.ts";
+import { isLive, isNewest, isOnReadyNode, isReady, isStaying, runningContainer } from "./pods.ts";
+
+/** Probes in a row without an answer after which a pod counts as silent (2 s apart: about 6 s). */
+const silentAfter = 3;
+
+/** Why the rendezvous left the pod that it led to. */
+export type Departure =
+  | "is gone"
+  | "is being deleted"
+  | "does not run any more"
+  | "was restarted"
+  | "is on a node that is not ready"
+  | "does not answer any more"
+  | "is of an older revision";
+
+export interface ActivePodInput {
+  /** The pods of the Proxy's Deployment, oldest first. */
+  pods: readonly ObservedPod[];
+  /** `pod-template-hash` of the Deployment's newest revision. */
+  newestRevision: string | undefined;
+  nodes: readonly ObservedNode[] | undefined;
+  probes: readonly ProbeResult[];
+  /** The pod in the EndpointSlice now, and the container that ran in it when it was chosen. */
+  current: { uid: string; containerId: string | undefined } | undefined;
+}
+
+export interface ActivePodChoice {
+  /** The pod to which the rendezvous shall lead. */
+  active: ObservedPod | undefined;
+  /** Set when that is another pod than before. */
+  departure: Departure | undefined;
+  /** Pods that Kubernetes still takes for ready though they are silent and replaced: consumers must stop being sent there. */
+  silent: ObservedPod[];
+}
+
+/**
+ * Chooses the one proxy pod to which the rendezvous leads. The current one is kept unless something speaks against it *and*
+ * another is better: without evidence for a standby there is no switch.
+ */
+export function chooseActivePod(input: ActivePodInput): ActivePodChoice {
+  const { pods, current } = input;
+  const incumbent = pods.find(({ metadata }) => metadata.uid === current?.uid);
+  if (current === undefined) return chosen(bestOf(candidates(undefined, "is gone", input), input), undefined, input);
+  const objections = objectionsTo(incumbent, input);
+  for (const objection of objections) {
+    const successor = bestOf(candidates(incumbent, objection, input), input);
+    if (successor !== undefined) return chosen(successor, objection, input);
+  }
+  // Nobody is better. A pod that may come back keeps its place; one that will not is no address to send a Target to.
+  if (incumbent !== undefined && isStaying(incumbent)) return chosen(incumbent, undefined, input);
+  return chosen(undefined, objections[0], input);
+}
+
+function chosen(
+  active: ObservedPod | undefined,
+  departure: Departure | undefined,
+  input: ActivePodInput,
+): ActivePodChoice {
+  return { active, departure, silent: active === undefined ? [] : replacedAndSilent(active, input) };
+}
+
+/** What speaks against the pod in the slice, the surest first. */
+function objectionsTo(incumbent: ObservedPod | undefined, input: ActivePodInput): Departure[] {
+  if (incumbent === undefined) return ["is gone"];
+  if (incumbent.metadata.deletionTimestamp !== undefined) return ["is being deleted"];
+  if (!isStaying(incumbent)) return ["is gone"];
+  const { current, nodes, probes, newestRevision } = input;
+  const container = runningContainer(incumbent);
+  const hasRestarted = current?.containerId !== undefined && container !== current.containerId;
+  const isOutdated = newestRevision !== undefined && !isNewest(incumbent, newestRevision);
+  return [
+    ...(container === undefined ? (["does not run any more"] as const) : []),
+    ...(container !== undefined && hasRestarted ? (["was restarted"] as const) : []),
+    ...(isOnReadyNode(incumbent, nodes) ? [] : (["is on a node that is not ready"] as const)),
+    ...(isSilent(incumbent, probes) ? (["does not answer any more"] as const) : []),
+    ...(isOutdated ? (["is of an older revision"] as const) : []),
+  ];
+}
+
+/** The pods that could take over, given what speaks against the current one. */
+function candidates(
+  incumbent: ObservedPod | undefined,
+  objection: Departure,
+  { pods, nodes, probes, newestRevision }: ActivePodInput,
+): ObservedPod[] {
+  const others = pods.filter((pod) => pod !== incumbent && isLive(pod, nodes));
+  switch (objection) {
+    case "does not answer any more":
+      // Kubernetes has nothing against the current pod. Perhaps it is the operator that reaches nobody: only an answer counts.
+      return others.filter((pod) => hasAnswered(pod, probes));
+    case "is of an older revision": {
+      // A new pod that is silent while the old one answers is not up yet; where no pod can be probed, that says nothing.
+      const canProbe = incumbent !== undefined && hasAnswered(incumbent, probes);
+      return others.filter((pod) => isNewest(pod, newestRevision) && !(canProbe && hasFailed(pod, probes)));
+    }
+    default:
+      return others;
+  }
+}
+
+/** Newest revision first, then one that carries a session already, then one that answers, then the oldest. */
+function bestOf(pods: readonly ObservedPod[], { newestRevision, probes }: ActivePodInput): ObservedPod | undefined {
+  const rank = (pod: ObservedPod) =>
+    (isSilent(pod, probes) ? -8 : 0) +
+    (isNewest(pod, newestRevision) ? 4 : 0) +
+    (isReady(pod) ? 2 : 0) +
+    (hasAnswered(pod, probes) ? 1 : 0);
+  // Sorting is stable, so that equals stay in order of age.
+  return pods.toSorted((a, b) => rank(b) - rank(a))[0];
+}
+
+/**
+ * Once the active pod carries the session and answers, a pod that Kubernetes still calls ready but that is silent only
+ * swallows consumers: about 40 s pass until a lost node's pods are marked.
+ */
+function replacedAndSilent(active: ObservedPod, { pods, probes }: ActivePodInput): ObservedPod[] {
+  if (!isReady(active) || !hasAnswered(active, probes)) return [];
+  return pods.filter((pod) => pod !== active && isReady(pod) && isSilent(pod, probes));
+}
+
+const probeOf = (pod: ObservedPod, probes: readonly ProbeResult[]) =>
+  probes.find(({ podUid }) => podUid === pod.metadata.uid);
+export const isSilent = (pod: ObservedPod, probes: readonly ProbeResult[]): boolean =>
+  (probeOf(pod, probes)?.failures ?? 0) >= silentAfter;
+const hasAnswered = (pod: ObservedPod, probes: readonly ProbeResult[]): boolean =>
+  probeOf(pod, probes)?.healthy === true;
+const hasFailed = (pod: ObservedPod, probes: readonly ProbeResult[]): boolean =>
+  probeOf(pod, probes)?.healthy === false;

@@ -1,0 +1,59 @@
+import type { ProxyResource } from "../api/proxy.ts";
+import { rendezvousServiceName } from "../desired/names.ts";
+import { rendezvousPort } from "../names.ts";
+import { bad, type Verdict } from "./conditions.ts";
+import type { ObservedService } from "./observed.ts";
+
+/** host:port at which Targets reach the Proxy, or why it is not known. */
+export type Endpoint = { known: string } | { unknown: Verdict };
+
+/** `service` is the Proxy's rendezvous Service as observed, if it exists and is ours. */
+export function rendezvousEndpoint(
+  { metadata: { name, namespace }, spec: { proxyService } }: ProxyResource,
+  service: ObservedService | undefined,
+  proxyHost: string | undefined,
+): Endpoint {
+  switch (proxyService.type) {
+    case "ClusterIP":
+      return { known: `${rendezvousServiceName(name)}.${namespace}.svc:${rendezvousPort}` };
+    case "NodePort":
+      return nodePortEndpoint(proxyService.nodePort, service, proxyHost);
+    case "LoadBalancer":
+      return loadBalancerEndpoint(rendezvousServiceName(name), service);
+  }
+}
+
+function nodePortEndpoint(
+  wanted: number | undefined,
+  service: ObservedService | undefined,
+  proxyHost: string | undefined,
+): Endpoint {
+  if (proxyHost === undefined || proxyHost === "") {
+    return {
+      unknown: bad(
+        "ProxyHostMissing",
+        "a rendezvous Service of type NodePort needs the host under which the nodes are reached: set the chart value config.proxyHost (NETAMINITY_PROXY_HOST)",
+      ),
+    };
+  }
+  const assigned = service?.spec?.type === "NodePort" ? service.spec.ports?.[0]?.nodePort : undefined;
+  // Until the Service has the port that is asked for, the old one may belong to somebody else.
+  if (assigned === undefined || (wanted !== undefined && wanted !== assigned)) {
+    return { unknown: bad("EndpointPending", "the rendezvous Service has no node port yet") };
+  }
+  return { known: hostPort(proxyHost, assigned) };
+}
+
+function loadBalancerEndpoint(name: string, service: ObservedService | undefined): Endpoint {
+  const [ingress] = service?.spec?.type === "LoadBalancer" ? (service.status?.loadBalancer?.ingress ?? []) : [];
+  const host = ingress?.ip || ingress?.hostname;
+  return host
+    ? { known: hostPort(host, rendezvousPort) }
+    : { unknown: bad("EndpointPending", `the load balancer of Service ${name} has no address yet`) };
+}
+
+/** An IPv6 address may be given with or without brackets; it is written with them. */
+function hostPort(host: string, port: number): string {
+  const bare = host.replace(/^\[(.*)\]$/, "$1");
+  return bare.includes(":") ? `[${bare}]:${port}` : `${bare}:${port}`;
+}

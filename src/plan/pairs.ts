@@ -1,0 +1,108 @@
+import type { Condition } from "../api/conditions.ts";
+import type { ProxyResource } from "../api/proxy.ts";
+import type { TargetResource } from "../api/target.ts";
+import type { PairStatus, TunnelResource } from "../api/tunnel.ts";
+import { isApplied } from "../desired/applied.ts";
+import type { DesiredObject } from "../desired/desired.ts";
+import { pairName } from "../desired/names.ts";
+import { pairProxy, pairTarget } from "../desired/pair.ts";
+import type { TunnelInput } from "./observed.ts";
+import { ownedBy } from "./ownership.ts";
+import { isProblem, type Reason } from "./reasons.ts";
+
+/** One pair of a Tunnel: what exists, what is wanted, and what it waits for. */
+export interface Pair {
+  index: number;
+  name: string;
+  proxy: ProxyResource | undefined;
+  target: TargetResource | undefined;
+  /** Where its Proxy can be reached, once known. */
+  endpoint: string | undefined;
+  wanted: readonly DesiredObject[];
+  isUpToDate: boolean;
+  /** Why it does not carry traffic; absent when it does. */
+  waiting: { message: string; isProblem: boolean } | undefined;
+}
+
+/** The pairs that the Tunnel wants, by index. */
+export function pairsOf(input: TunnelInput): Pair[] {
+  const proxies = byName(ownedBy(input.tunnel, input.proxies));
+  const targets = byName(ownedBy(input.tunnel, input.targets));
+  return Array.from({ length: input.tunnel.spec.replicas }, (_, index) => {
+    const name = pairName(input.tunnel.metadata.name, index);
+    return pairOf(input.tunnel, index, proxies.get(name), targets.get(name));
+  });
+}
+
+export function pairStatus({ index, name, endpoint, waiting }: Pair): PairStatus {
+  return {
+    index,
+    proxy: name,
+    target: name,
+    ...(endpoint !== undefined && { endpoint }),
+    ready: waiting === undefined,
+    ...(waiting !== undefined && { message: waiting.message }),
+  };
+}
+
+export function isTrue(conditions: readonly Condition[] | undefined, type: string): boolean {
+  return conditions?.some((condition) => condition.type === type && condition.status === "True") === true;
+}
+
+function pairOf(
+  tunnel: TunnelResource,
+  index: number,
+  proxy: ProxyResource | undefined,
+  target: TargetResource | undefined,
+): Pair {
+  const endpoint = proxy?.status?.proxyEndpoint;
+  // A Target that exists keeps the last known endpoint while its Proxy's is being changed: it may still work.
+  const targetEndpoint = endpoint ?? target?.spec.proxyEndpoint;
+  const wantedProxy = pairProxy(tunnel, index);
+  const wantedTarget = targetEndpoint === undefined ? undefined : pairTarget(tunnel, index, targetEndpoint);
+  return {
+    index,
+    name: pairName(tunnel.metadata.name, index),
+    proxy,
+    target,
+    endpoint,
+    wanted: wantedTarget === undefined ? [wantedProxy] : [wantedProxy, wantedTarget],
+    isUpToDate: isCurrent(wantedProxy, proxy) && wantedTarget !== undefined && isCurrent(wantedTarget, target),
+    waiting: waitingFor(proxy, target),
+  };
+}
+
+/** Made from exactly the present wish, and rolled out as its own status says about that very generation. */
+function isCurrent(wanted: DesiredObject, observed: ProxyResource | TargetResource | undefined): boolean {
+  const { metadata, status } = observed ?? {};
+  return (
+    isApplied(wanted, observed) &&
+    status?.observedGeneration === metadata?.generation &&
+    isTrue(status?.conditions, "Updated")
+  );
+}
+
+/** The first thing that is missing on the way from consumer to backend. */
+function waitingFor(proxy: ProxyResource | undefined, target: TargetResource | undefined): Pair["waiting"] {
+  if (proxy === undefined) return { message: "its Proxy is being made", isProblem: false };
+  const ofProxy = objection("Proxy", proxy, "Ready");
+  if (ofProxy !== undefined) return ofProxy;
+  const endpoint = proxy.status?.proxyEndpoint;
+  if (endpoint === undefined) return { message: "waits for the endpoint of its Proxy", isProblem: false };
+  if (target === undefined) return { message: "its Target is being made", isProblem: false };
+  return objection("Target", target, "Ready") ?? objection("Proxy", proxy, "Connected");
+}
+
+function objection(kind: string, object: ProxyResource | TargetResource, type: string): Pair["waiting"] {
+  const conditions = object.status?.conditions;
+  if (isTrue(conditions, type)) return undefined;
+  const found = conditions?.find((condition) => condition.type === type);
+  const { name } = object.metadata;
+  return found === undefined
+    ? { message: `${kind} ${name} was just made`, isProblem: false }
+    : { message: `${kind} ${name}: ${found.reason}: ${found.message}`, isProblem: isProblem(found.reason as Reason) };
+}
+
+function byName<T extends { metadata: { name: string } }>(objects: readonly T[]): Map<string, T> {
+  return new Map(objects.map((object) => [object.metadata.name, object]));
+}

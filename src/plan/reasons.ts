@@ -1,0 +1,108 @@
+/** What one reason of a condition means and what a person does about it. The table in docs/reference is written from here. */
+export interface ReasonText {
+  means: string;
+  todo: string;
+  /** Reported as a Warning event when it appears. */
+  isProblem?: true;
+}
+
+const nothing = "Nothing.";
+
+/** Every reason that a condition of a Tunnel, Proxy or Target can have. */
+export const reasons = {
+  Available: {
+    means: "Ready of a Proxy: the rendezvous endpoint is known and a live proxy pod is behind it.",
+    todo: nothing,
+  },
+  SessionUp: {
+    means: "Connected of a Proxy, Ready of a Target: a session between both ends is up.",
+    todo: nothing,
+  },
+  AllPairsReady: { means: "Ready of a Tunnel: every pair carries traffic.", todo: nothing },
+  UpToDate: { means: "Updated: all pods run what the spec asks for.", todo: nothing },
+  RollingOut: {
+    means: "Updated: pods of an older revision are still there, or the newest ones do not run yet.",
+    todo: "Wait; when it lasts, read Ready and the pods' events.",
+  },
+  ScaledToZero: { means: "replicas is 0, so nothing runs.", todo: "Raise spec.replicas when it should." },
+  PairsWaiting: {
+    means: "Some pairs of the Tunnel do not carry traffic yet; the message says which and what they wait for.",
+    todo: "Wait; when it lasts, look at the Proxy or Target that is named.",
+  },
+  PairsNotReady: {
+    means: "Some pairs of the Tunnel cannot carry traffic; the message says which and why.",
+    todo: "Look at the Proxy or Target that is named.",
+    isProblem: true,
+  },
+  WaitingForTarget: {
+    means: "The Proxy can be reached, but no Target has a session with it, so consumers are refused.",
+    todo: "Make the Target (spec.proxyEndpoint = the Proxy's status.proxyEndpoint, same secret), or read the log of its pod.",
+  },
+  Connecting: {
+    means: "The target pod runs but has no session with the proxy.",
+    todo: "Check that spec.proxyEndpoint can be reached from its node and that both Secrets are equal; the pod's log names the cause.",
+  },
+  PodsStarting: { means: "No pod runs yet, and none reports an error.", todo: "Wait." },
+  PodsFailing: {
+    means: "Pods cannot be made, scheduled or started, or crash; the message is Kubernetes' or the agent's own.",
+    todo: "Do what the message says: image name and pull secrets, node selectors and taints, quota, Pod Security, settings.",
+    isProblem: true,
+  },
+  ProgressDeadline: {
+    means: "The newest revision of the pods did not become ready within 10 minutes.",
+    todo: "Read the new pod's log and events; the old pod goes on serving meanwhile.",
+    isProblem: true,
+  },
+  NodeNotReady: {
+    means: "The only proxy pod is on a node that is not ready.",
+    todo: "Bring the node back, or use replicas of 2 or more so that a standby can take over.",
+    isProblem: true,
+  },
+  SecretMissing: {
+    means: "The Secret does not exist. Pods start as soon as it does.",
+    todo: "Create it in the namespace of the object, with the key secret and the same value as at the other end.",
+    isProblem: true,
+  },
+  SecretInvalid: {
+    means: "The Secret has no key secret, or its value is empty.",
+    todo: "Set the key secret to the value of the other end.",
+    isProblem: true,
+  },
+  ProxyHostMissing: {
+    means:
+      "The rendezvous Service is of type NodePort, but the operator does not know under which host the nodes are reached.",
+    todo: "Set the chart value config.proxyHost (NETAMINITY_PROXY_HOST).",
+    isProblem: true,
+  },
+  EndpointPending: {
+    means: "The load balancer or node port of the rendezvous Service is not assigned yet.",
+    todo: "Wait; when it lasts, look at the Service's events and at the cloud's load balancer controller.",
+  },
+  NameConflict: {
+    means: "An object that is needed exists already and belongs to somebody else. It is left alone.",
+    todo: "Rename the tunnel or the Service in its spec, or remove the other object.",
+    isProblem: true,
+  },
+  PortConflict: {
+    means: "The nodePort is taken by another Service.",
+    todo: "Choose another proxyService.nodePort (a Tunnel needs one per pair, in a row), or free it.",
+    isProblem: true,
+  },
+  InvalidSpec: {
+    means: "The API server refuses what would follow from the spec; the message is its own.",
+    todo: "Correct the field that the message names.",
+    isProblem: true,
+  },
+  Forbidden: {
+    means: "The operator may not write an object: RBAC, a quota, Pod Security or an admission webhook.",
+    todo: "Do what the message says.",
+    isProblem: true,
+  },
+} as const satisfies Record<string, ReasonText>;
+
+export type Reason = keyof typeof reasons;
+
+export function isProblem(reason: Reason): boolean {
+  const text: ReasonText = reasons[reason];
+  return text.isProblem === true;
+}

@@ -1,0 +1,90 @@
+import { secretKey } from "../names.ts";
+import { bad, type Verdict } from "./conditions.ts";
+import type { ApplyFailure, ObservedDeployment, ObservedPod, ObservedSecret } from "./observed.ts";
+import { agentStatus, isStaying } from "./pods.ts";
+import type { Reason } from "./reasons.ts";
+
+// Small named checks that answer "why is it not Ready?". Each gives an objection or nothing; planners put them in order.
+
+const failureReasons: Record<ApplyFailure["kind"], Reason> = {
+  "name-conflict": "NameConflict",
+  "port-conflict": "PortConflict",
+  invalid: "InvalidSpec",
+  forbidden: "Forbidden",
+};
+
+/** Something could not be written. The gravest kind first: the order of the table above. */
+export function refused(failures: readonly ApplyFailure[]): Verdict | undefined {
+  const order = Object.keys(failureReasons);
+  const [first] = failures.toSorted((a, b) => order.indexOf(a.kind) - order.indexOf(b.kind));
+  if (first === undefined) return undefined;
+  const { kind, object, message } = first;
+  return bad(failureReasons[kind], `${object.kind} ${object.name}: ${message}`);
+}
+
+/** The shared secret that `spec.secretRef` names. */
+export function secretUnusable(name: string, secret: ObservedSecret | undefined): Verdict | undefined {
+  if (secret === undefined) {
+    return bad("SecretMissing", `Secret ${name} does not exist; create it with the key ${secretKey}`);
+  }
+  const encoded = secret.data?.[secretKey];
+  if (encoded === undefined) return bad("SecretInvalid", `Secret ${name} has no key ${secretKey}`);
+  // An empty file, or one with only a line break, is no secret to the agents either.
+  return ["", "Cg==", "DQo="].includes(encoded)
+    ? bad("SecretInvalid", `Secret ${name}: the value of the key ${secretKey} is empty`)
+    : undefined;
+}
+
+/** The Deployment says that it cannot make pods (quota, Pod Security) or gave up on the newest revision. */
+export function deploymentFailing(deployment: ObservedDeployment | undefined): Verdict | undefined {
+  const conditions = deployment?.status?.conditions ?? [];
+  const replicaFailure = conditions.find(({ type, status }) => type === "ReplicaFailure" && status === "True");
+  if (replicaFailure !== undefined) {
+    return bad(
+      "PodsFailing",
+      `pods cannot be made: ${replicaFailure.message ?? replicaFailure.reason ?? "no reason given"}`,
+    );
+  }
+  const stuck = conditions.find(({ type, reason }) => type === "Progressing" && reason === "ProgressDeadlineExceeded");
+  return stuck && bad("ProgressDeadline", stuck.message ?? "the newest pods did not become ready in time");
+}
+
+/** The first pod that reports an error, in the words of the container, the kubelet or the scheduler. */
+export function podsFailing(pods: readonly ObservedPod[]): Verdict | undefined {
+  for (const pod of pods.filter(isStaying)) {
+    const trouble = troubleOf(pod);
+    if (trouble !== undefined) return bad("PodsFailing", `pod ${pod.metadata.name}: ${trouble}`);
+  }
+  return undefined;
+}
+
+/** Waiting reasons that are the normal way to a running container. */
+const normalWaits: readonly (string | undefined)[] = [undefined, "ContainerCreating", "PodInitializing"];
+const imagePulls: readonly (string | undefined)[] = ["ErrImagePull", "ImagePullBackOff"];
+
+function troubleOf(pod: ObservedPod): string | undefined {
+  const scheduled = pod.status?.conditions?.find(({ type }) => type === "PodScheduled");
+  if (scheduled?.status === "False") {
+    return `not scheduled: ${scheduled.message ?? scheduled.reason ?? "no reason given"}`;
+  }
+  const status = agentStatus(pod);
+  const { waiting, terminated } = status?.state ?? {};
+  if (terminated !== undefined) return ended(terminated);
+  if (normalWaits.includes(waiting?.reason)) return undefined;
+  // The kubelet alternates between two reasons per attempt, and counts the pause up: the status must not follow that.
+  if (imagePulls.includes(waiting?.reason)) return `ImagePullBackOff: ${pullError(waiting?.message)}`;
+  if (waiting?.reason === "CrashLoopBackOff" && status?.lastState?.terminated !== undefined) {
+    return `CrashLoopBackOff: ${ended(status.lastState.terminated)}`;
+  }
+  return [waiting?.reason, waiting?.message].filter(Boolean).join(": ");
+}
+
+function ended({ exitCode, reason, message }: { exitCode: number; reason?: string; message?: string }): string {
+  const last = message?.trim().split("\n").at(-1);
+  return `the agent ended with exit code ${exitCode}${reason ? ` (${reason})` : ""}${last ? `: ${last}` : ""}`;
+}
+
+function pullError(message = "no reason given"): string {
+  const cause = message.lastIndexOf("ErrImagePull: ");
+  return cause < 0 ? message : message.slice(cause + "ErrImagePull: ".length);
+}
