@@ -58,7 +58,13 @@ fi
 bun=$root/node_modules/.bin/bun
 
 # Until the commit is made, a failure puts every tracked file back: the tree was clean, so nothing of anyone is lost.
-trap 'code=$?; [ $code = 0 ] || { git restore --staged --worktree . ; echo "release: failed; every tracked file is as before" >&2; }' EXIT
+restore() {
+	local code=$?
+	[ "$code" != 0 ] || return 0
+	git restore --staged --worktree .
+	echo "release: failed; every tracked file is as before" >&2
+}
+trap restore EXIT
 "$bun" scripts/release-versions.ts set "$version"
 if [ "$rehearsal" = 0 ]; then
 	"$bun" run generate

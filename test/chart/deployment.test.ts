@@ -23,9 +23,9 @@ const environmentOf = (object: V1Deployment) =>
   );
 
 describe("the chart with its default values", () => {
-  test("makes these objects and no others", async () => {
+  test("makes these objects, and besides them only the definitions", async () => {
     const objects = await render();
-    expect(namesOf(objects.filter(({ kind }) => kind !== "CustomResourceDefinition"))).toEqual([
+    expect(namesOf(objects)).toEqual([
       "ClusterRole /netaminity-system-netaminity",
       "ClusterRole /netaminity-system-netaminity-edit",
       "ClusterRole /netaminity-system-netaminity-view",
@@ -177,7 +177,7 @@ describe("values", () => {
 
   test("two releases in two namespaces share no name of a cluster-wide object", async () => {
     const clusterWide = async (namespace: string) => {
-      const objects = await render({ crds: { install: false } }, { namespace, release: "tunnels" });
+      const objects = await render({}, { namespace, release: "tunnels" });
       return namesOf(objects.filter(({ metadata }) => metadata.namespace === undefined));
     };
     const [one, other] = await Promise.all([clusterWide("one"), clusterWide("other")]);

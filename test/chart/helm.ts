@@ -44,8 +44,13 @@ export async function renderText(values: object = {}, options: RenderOptions = {
   }
 }
 
-/** Objects that `helm template` prints for these values. */
-export async function render(values: object = {}, options: RenderOptions = {}): Promise<Rendered[]> {
+/** The chart's objects for these values, without the custom resource definitions: they are large, and few tests need them. */
+export function render(values: object = {}, options: RenderOptions = {}): Promise<Rendered[]> {
+  return renderAll({ crds: { install: false }, ...values }, options);
+}
+
+/** Every object that `helm template` prints for these values. */
+export async function renderAll(values: object = {}, options: RenderOptions = {}): Promise<Rendered[]> {
   return parseAllDocuments(await renderText(values, options)).flatMap((document) => {
     const [problem] = document.errors;
     if (problem) throw problem;
