@@ -4,6 +4,9 @@ import { formatHostPort, type HostPort } from "../endpoint.ts";
 import { errorCode } from "../errors.ts";
 import { connectWire, type Wire } from "./wire.ts";
 
+/** Milliseconds for resolving a name and connecting, to the proxy as to the backend. */
+export const dialTimeout = 5000;
+
 /** Milliseconds after which the next address is tried too while the one before has not answered (RFC 8305 recommends 250). */
 const attemptDelay = 250;
 
@@ -28,7 +31,8 @@ export async function resolve(host: string, timeout: number): Promise<string[]> 
   const found = await within(timeout, lookup(host, { all: true, order: "verbatim" })).catch((cause) => {
     throw cause instanceof DialError ? cause : new DialError("unresolved", `${host} does not resolve`, { cause });
   });
-  if (found === undefined) throw new DialError("unresolved", `${host} was not resolved within ${timeout} ms`);
+  if (found === undefined)
+    throw new DialError("unresolved", `${host} was not resolved within ${Math.round(timeout)} ms`);
   const [first, second] = [6, 4].map((family) =>
     found.filter((one) => one.family === family).map((one) => one.address),
   );
@@ -55,7 +59,7 @@ export async function connectFirst(addresses: readonly string[], port: number, t
   };
   const limit = setTimeout(() => {
     const where = addresses.map((host) => formatHostPort({ host, port })).join(", ");
-    settle(() => race.reject(new DialError("timeout", `no answer from ${where} within ${timeout} ms`)));
+    settle(() => race.reject(new DialError("timeout", `no answer from ${where} within ${Math.round(timeout)} ms`)));
   }, timeout);
   const tryNext = () => {
     clearTimeout(headStart);

@@ -4,6 +4,7 @@ import { joinedProof, joinProof, type Key, matches, toHex } from "./auth.ts";
 import type { Consumer } from "./consumer.ts";
 import { DataConnection, type DataConnectionOwner } from "./data-connection.ts";
 import { Deadlines } from "./deadlines.ts";
+import { dialTimeout } from "./dial.ts";
 import type { MessageConnection } from "./message-connection.ts";
 import type { Pipe } from "./pipe.ts";
 import { encode, type Message, type Messages, ProtocolError } from "./protocol.ts";
@@ -56,8 +57,8 @@ export class NetaminitySession implements ProxySession, DataConnectionOwner {
       this.#leave(consumer);
       core.refuse(consumer, new StreamError("lost", "no data connection came in time"));
     });
-    // Longer than the target's own limit for dialling, so that its reason arrives first.
-    this.#answers = new Deadlines(core.deadline * 2, (connection) =>
+    // Longer than the target's own limit for dialling, whatever the deadline is, so that its reason arrives first.
+    this.#answers = new Deadlines(dialTimeout + core.deadline, (connection) =>
       this.lost(connection, new ProtocolError("the target did not answer the start in time")),
     );
     this.#pulse = new Pulse(

@@ -7,7 +7,7 @@ import { attach, type Greeting, greet, RefusedByProxy } from "./attach.ts";
 import { toHex } from "./auth.ts";
 import { Backend } from "./backend.ts";
 import { type Backoff, makeBackoff } from "./backoff.ts";
-import { connectFirst, DialError, dial, resolve } from "./dial.ts";
+import { connectFirst, DialError, dial, dialTimeout, resolve } from "./dial.ts";
 import type { ProxyProtocol } from "./proxy-header.ts";
 import { StreamError, Streams } from "./streams.ts";
 import type { SessionEvents, TargetCore, TargetSession } from "./target-core.ts";
@@ -41,8 +41,6 @@ export interface TargetRole {
   stop(): void;
 }
 
-/** Milliseconds for resolving a name and connecting, to the proxy as to the backend. */
-const dialTimeout = 5000;
 /** Milliseconds between looks at whether the proxy's endpoint still leads to the proxy of the session. */
 const checkInterval = 5000;
 /** A session that held for so many milliseconds was healthy: the next failure starts from the shortest wait. */
