@@ -101,6 +101,7 @@ export function boreClientAt(implementation: Implementation): TunnelKind {
       const owned = stack.move();
       return {
         consumers: proxy.consumers,
+        rendezvous: proxy.rendezvous,
         proxy,
         target: undefined,
         [Symbol.asyncDispose]: () => owned.disposeAsync(),
@@ -121,7 +122,13 @@ export function boreServerFor(implementation: Implementation): TunnelKind {
       await untilReady(target);
       const consumers = { host: server.rendezvous.host, port: await target.boundPort() };
       const owned = stack.move();
-      return { consumers, proxy: undefined, target, [Symbol.asyncDispose]: () => owned.disposeAsync() };
+      return {
+        consumers,
+        rendezvous: server.rendezvous,
+        proxy: undefined,
+        target,
+        [Symbol.asyncDispose]: () => owned.disposeAsync(),
+      };
     },
   };
 }

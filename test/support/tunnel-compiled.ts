@@ -135,7 +135,7 @@ export function compiledWith(launch: Launcher): Implementation {
       const { shared } = await startRole("target", targetEnvironment(options), options, launch);
       const boundPort = async () => {
         const line = await shared.log.first("session up");
-        return Number(line.fields.port);
+        return Number(line.fields.consumers);
       };
       return { ...shared, boundPort };
     },

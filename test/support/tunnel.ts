@@ -1,7 +1,11 @@
+import { setDefaultTimeout } from "bun:test";
 import type { HostPort } from "../../src/endpoint.ts";
 import type { LogBook, RunningProcess } from "./process.ts";
 import { eventually } from "./tcp-wait.ts";
 import { type Metrics, readMetrics } from "./tunnel-metrics.ts";
+
+// Processes start slowly on a busy machine; every wait inside a test has a shorter deadline of its own.
+setDefaultTimeout(60_000);
 
 export const goodSecret = "correct horse battery staple";
 
@@ -120,6 +124,8 @@ export interface TunnelOptions extends RoleOptions {
 /** A way from a consumer's port to a backend. */
 export interface Tunnel extends AsyncDisposable {
   readonly consumers: HostPort;
+  /** Where the target side connects to. */
+  readonly rendezvous: HostPort | undefined;
   readonly proxy: RunningProxy | undefined;
   readonly target: RunningTarget | undefined;
 }
@@ -138,6 +144,7 @@ export const direct: TunnelKind = {
   carriesReset: true,
   open: async ({ backend }) => ({
     consumers: backend,
+    rendezvous: undefined,
     proxy: undefined,
     target: undefined,
     [Symbol.asyncDispose]: async () => {},
@@ -156,7 +163,8 @@ export function tunnelOf(implementation: Implementation): TunnelKind {
       await untilReady(target);
       await untilReady(proxy);
       const owned = stack.move();
-      return { consumers: proxy.consumers, proxy, target, [Symbol.asyncDispose]: () => owned.disposeAsync() };
+      const { consumers, rendezvous } = proxy;
+      return { consumers, rendezvous, proxy, target, [Symbol.asyncDispose]: () => owned.disposeAsync() };
     },
   };
 }
