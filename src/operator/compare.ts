@@ -1,34 +1,9 @@
-import { apiGroup } from "../names.ts";
 import type { DesiredObject } from "../plan/plan.ts";
 import type { CachedObject } from "./caches.ts";
-
-/**
- * Annotation on every child with a hash of what was applied. Comparing owned fields alone would miss one that is no longer wanted but still
- * there; the hash changes with it. It also tells a restarted operator that nothing has to be written.
- */
-export const appliedAnnotation = `${apiGroup}/applied`;
-
-/** The object to apply: the desired one with its own hash. That of a Secret tells nothing of its data, which only its creation sets. */
-export function withHash(desired: DesiredObject): DesiredObject {
-  const hash = hashOf(desired.kind === "Secret" ? desired.metadata : desired);
-  const annotations = { ...desired.metadata.annotations, [appliedAnnotation]: hash };
-  return { ...desired, metadata: { ...desired.metadata, annotations } };
-}
 
 /** Whether every owned field of the live object is as wanted. Fields of others do not matter. */
 export function isAsWanted(wanted: DesiredObject, live: CachedObject): boolean {
   return holds(wanted, live, "");
-}
-
-/** A short text that is the same for the same content, whatever the order of its keys. */
-export function hashOf(value: unknown): string {
-  return Bun.hash(canonical(value)).toString(36);
-}
-
-function canonical(value: unknown): string {
-  return JSON.stringify(value, (_key, inner: unknown) =>
-    isRecord(inner) ? Object.fromEntries(Object.entries(inner).sort(([a], [b]) => (a < b ? -1 : 1))) : inner,
-  );
 }
 
 /** Where resource quantities stand, which the API server rewrites ("0.5" becomes "500m"). */

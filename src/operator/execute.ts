@@ -1,11 +1,12 @@
+import { hashOf, withHash } from "../desired/applied.ts";
 import type { ApplyFailure, ApplyFailureKind } from "../plan/observed.ts";
 import { controllerOf, isControlledBy } from "../plan/ownership.ts";
 import type { DesiredObject, ObjectRef } from "../plan/plan.ts";
 import type { CachedObject, Caches } from "./caches.ts";
-import { hashOf, isAsWanted, withHash } from "./compare.ts";
+import { isAsWanted } from "./compare.ts";
 import { ConflictError, NotFoundError, RefusedError } from "./errors.ts";
 import type { Kube } from "./kube.ts";
-import { resourceOf, resources } from "./resources.ts";
+import { resourceOf } from "./resources.ts";
 
 /** The object that is being reconciled. */
 export interface Owner {
@@ -15,6 +16,8 @@ export interface Owner {
 }
 
 export interface Executor {
+  /** Makes what is absent and leaves alone what is there, whoever owns it. Returns what the API server refused. */
+  createAll(wanted: readonly DesiredObject[], signal: AbortSignal): Promise<ApplyFailure[]>;
   /** Writes the children that are not as wanted and returns those that the API server or our ownership check refused. */
   applyAll(owner: Owner, wanted: readonly DesiredObject[], signal: AbortSignal): Promise<ApplyFailure[]>;
   /** Deletes what is no longer wanted, if it still is the object that was looked at. */
@@ -53,12 +56,7 @@ export function createExecutor(kube: Kube, caches: Caches): Executor {
     try {
       const uid = live?.metadata.uid;
       const body = uid === undefined ? wanted : { ...wanted, metadata: { ...wanted.metadata, uid } };
-      // A Secret's data must not be a field that we apply: leaving it out later would delete it. So it is created, and only its metadata applied.
-      const isNewSecret = live === undefined && desired.kind === resources.secret.kind;
-      const written = await (isNewSecret
-        ? kube.create<CachedObject>(body, signal)
-        : kube.apply<CachedObject>(body, { signal }));
-      const answer = caches.trim(written);
+      const answer = caches.trim(await kube.apply<CachedObject>(body, { signal }));
       caches.storeOf(answer)?.put(answer, "write");
       if (!isAsWanted(wanted, answer)) {
         settle(answer.metadata.uid, fingerprint(wanted, answer));
@@ -66,7 +64,7 @@ export function createExecutor(kube: Kube, caches: Caches): Executor {
       return undefined;
     } catch (error) {
       if (error instanceof RefusedError) {
-        return failureOf(desired, failureKind(error), error.body.message ?? error.message);
+        return refusal(desired, error);
       }
       throw error;
     }
@@ -85,6 +83,25 @@ export function createExecutor(kube: Kube, caches: Caches): Executor {
         const failure = await applyOne(owner, desired, signal);
         if (failure !== undefined) {
           failures.push(failure);
+        }
+      }
+      return failures;
+    },
+    async createAll(wanted, signal) {
+      const failures: ApplyFailure[] = [];
+      for (const desired of wanted) {
+        try {
+          const { apiVersion, kind } = desired;
+          // Metadata is all that will ever be applied to it, so the hash is of that.
+          const { metadata } = withHash({ apiVersion, kind, metadata: desired.metadata });
+          const answer = caches.trim(await kube.create<CachedObject>({ ...desired, metadata }, signal));
+          caches.storeOf(answer)?.put(answer, "write");
+        } catch (error) {
+          if (error instanceof RefusedError) {
+            failures.push(refusal(desired, error));
+          } else if (!(error instanceof ConflictError)) {
+            throw error;
+          }
         }
       }
       return failures;
@@ -148,6 +165,10 @@ function fingerprint(wanted: DesiredObject, live: CachedObject): string {
 function failureOf(desired: DesiredObject, kind: ApplyFailureKind, message: string): ApplyFailure {
   const { apiVersion, kind: objectKind } = desired;
   return { kind, object: { apiVersion, kind: objectKind, name: desired.metadata.name }, message };
+}
+
+function refusal(desired: DesiredObject, error: RefusedError): ApplyFailure {
+  return failureOf(desired, failureKind(error), error.body.message ?? error.message);
 }
 
 function whoOwns(live: CachedObject): string {

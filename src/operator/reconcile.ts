@@ -72,9 +72,12 @@ async function runPass<Input extends { failures: readonly ApplyFailure[] }, Stat
   signal: AbortSignal,
 ): Promise<ReconcileResult> {
   const plan = decide(input);
-  const failures = await executor.applyAll(owner, plan.apply, signal);
-  await executor.removeAll(plan.remove, signal);
+  const failures = [
+    ...(await executor.createAll(plan.create, signal)),
+    ...(await executor.applyAll(owner, plan.apply, signal)),
+  ];
   const told = failures.length === 0 ? plan : decide({ ...input, failures });
+  await executor.removeAll(told.remove, signal);
   await executor.writeStatus(owner, told.status, signal);
   for (const note of told.events satisfies readonly EventNote[]) {
     events.record(owner, note);
