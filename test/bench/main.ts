@@ -1,5 +1,5 @@
 import { mkdirSync, mkdtempSync, rmSync } from "node:fs";
-import { arch, cpus, release, tmpdir } from "node:os";
+import { arch, cpus, loadavg, release, tmpdir } from "node:os";
 import { join } from "node:path";
 import { help, OptionError, type Options, parseOptions } from "./options.ts";
 import { endEverything, undoOnExit } from "./process.ts";
@@ -10,6 +10,9 @@ import { rowNames, rows } from "./rows.ts";
 import { type Run, runRows } from "./run.ts";
 import { runSoak } from "./soak.ts";
 import { buildHelpers, copyExecutable, haproxyExecutable, netaminityExecutable, peer } from "./tools.ts";
+
+/** How busy other programs kept the machine; far above 0 means that the numbers are worth less. */
+const loadBefore = loadavg()[0] ?? Number.NaN;
 
 /** Runs what the options ask for; returns the exit code. The folder with the logs stays when it is not 0. */
 async function main(options: Options): Promise<number> {
@@ -84,7 +87,7 @@ function progress(text: string): void {
 }
 
 function summary({ rounds, seconds }: Options): string {
-  return `${rounds} rounds of ${seconds} s, ${cpus().length} processors, Linux ${release()} ${arch()}; medians, ratios are medians of the rounds' ratios`;
+  return `${rounds} rounds of ${seconds} s, ${cpus().length} processors, Linux ${release()} ${arch()}, load average before ${loadBefore.toFixed(1)}; medians, ratios are medians of the rounds' ratios`;
 }
 
 function printTrip(results: Results, row: (typeof rows)[number]): void {
@@ -97,6 +100,7 @@ function asJson(options: Options, results: Results, all: readonly Line[], produc
     date: new Date().toISOString(),
     kernel: release(),
     processors: cpus().length,
+    loadBefore,
     rounds: options.rounds,
     seconds: options.seconds,
     lines: all.map(({ row, metric, ...rest }) => ({

@@ -27,8 +27,8 @@ export class OptionError extends Error {}
 const quickRows = ["throughput-1-up", "throughput-1-down", "throughput-8-up", "throughput-8-down", "rate-1", "rate-64"];
 
 export const help = `scripts/bench [options]
-  --rounds N          rounds of every row (default 5; --quick: 3)
-  --seconds N         measured window of a row (default 2; --quick: 1)
+  --rounds N          rounds of every row (default 3; --quick: 4)
+  --seconds N         measured window of a row (default 2; --quick: 0.7)
   --quick             about two minutes: ${quickRows.join(", ")}
   --only ROW,ROW      only these rows, or all that begin so; --list prints them
   --products A,B      only these of direct, bore, rathole, haproxy, netaminity (default all)
@@ -48,8 +48,8 @@ export function parseOptions(args: readonly string[]): Options | "help" | "list"
   if (values.list) return "list";
   const quick = values.quick ?? false;
   return {
-    rounds: positive("--rounds", values.rounds, quick ? 3 : 5),
-    seconds: positive("--seconds", values.seconds, quick ? 1 : 2),
+    rounds: positive("--rounds", values.rounds, quick ? 4 : 3),
+    seconds: positive("--seconds", values.seconds, quick ? 0.7 : 2),
     rows: values.only === undefined ? (quick ? quickRows : rowNames()) : chosenRows(values.only),
     products: values.products?.split(","),
     variants: (values.variant ?? []).map(parseVariant),

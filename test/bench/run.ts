@@ -107,7 +107,7 @@ async function stopBoth({ client, server }: Endpoints): Promise<void> {
 async function measureOnce(run: Run, row: Row, product: Product, round: number, subject: Subject): Promise<void> {
   run.progress(`round ${round + 1}/${run.rounds}  ${row.name}  ${product.name}`);
   try {
-    run.results.add(row.name, product.name, round, await measure(row, subject, run.seconds));
+    run.results.add(row.name, product.name, round, await measure(row, subject, run.seconds, round));
   } catch (error) {
     recordFailure(run, row, product, round, error);
   }

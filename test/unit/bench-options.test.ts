@@ -3,7 +3,7 @@ import { OptionError, type Options, parseOptions } from "../bench/options.ts";
 import { rowNames } from "../bench/rows.ts";
 
 const defaults: Options = {
-  rounds: 5,
+  rounds: 3,
   seconds: 2,
   rows: rowNames(),
   products: undefined,
@@ -13,15 +13,17 @@ const defaults: Options = {
 };
 
 describe("options of the benchmark", () => {
-  test("without options everything is measured in five rounds", () => {
+  test("without options everything is measured in three rounds", () => {
     expect(parseOptions([])).toEqual(defaults);
   });
 
   test("a quick run of chosen rows is short", () => {
-    expect(parseOptions(["--quick", "--only", "throughput-1-up,rate", "--products", "bore,netaminity"])).toEqual({
+    expect(
+      parseOptions(["--quick", "--rounds", "5", "--only", "throughput-1-up,rate", "--products", "bore,netaminity"]),
+    ).toEqual({
       ...defaults,
-      rounds: 3,
-      seconds: 1,
+      rounds: 5,
+      seconds: 0.7,
       rows: ["throughput-1-up", "rate-1", "rate-64"],
       products: ["bore", "netaminity"],
     });

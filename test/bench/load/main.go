@@ -65,7 +65,7 @@ func main() {
 	flags.StringVar(&given.direction, "direction", "up", "up (consumer to backend), down or both")
 	flags.IntVar(&given.streams, "streams", 1, "connections open at once")
 	flags.DurationVar(&given.seconds, "for", 2*time.Second, "length of the measured window")
-	flags.DurationVar(&given.warm, "warm", 400*time.Millisecond, "time before the window that is not measured")
+	flags.DurationVar(&given.warm, "warm", 300*time.Millisecond, "time before the window that is not measured")
 	flags.IntVar(&given.count, "count", 5, "reply: exchanges one after the other")
 	flags.IntVar(&given.bursts, "bursts", 2, "reply: bursts of -streams exchanges at once")
 	flags.DurationVar(&given.pause, "pause", time.Second, "reply: rest before each burst")
