@@ -43,7 +43,7 @@ const nodeAffinity = z
       .exactOptional()
       .describe("Nodes on which the pod may run."),
     preferredDuringSchedulingIgnoredDuringExecution: list(
-      z.strictObject({ weight, preference: nodeTerm }),
+      z.strictObject({ weight, preference: nodeTerm.describe("What such a node has.") }),
       "Nodes that are preferred.",
     ).exactOptional(),
   })
@@ -63,7 +63,7 @@ const podAffinity = (description: string) =>
     .strictObject({
       requiredDuringSchedulingIgnoredDuringExecution: list(podTerm, "Terms that must all hold.").exactOptional(),
       preferredDuringSchedulingIgnoredDuringExecution: list(
-        z.strictObject({ weight, podAffinityTerm: podTerm }),
+        z.strictObject({ weight, podAffinityTerm: podTerm.describe("The pods and the place.") }),
         "Terms that are preferred.",
       ).exactOptional(),
     })
