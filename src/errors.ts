@@ -53,7 +53,7 @@ const maxCauses = 5;
 export function errorText(error: unknown): string {
   const parts: string[] = [];
   let current: unknown = error;
-  while (current !== undefined && current !== null && parts.length < maxCauses) {
+  for (let depth = 0; depth < maxCauses && current !== undefined && current !== null; depth += 1) {
     const text = current instanceof Error ? current.message || current.name : String(current);
     // Wrapping errors often repeat what they wrap.
     if (!parts.some((part) => part.includes(text))) {

@@ -33,7 +33,7 @@ export const bothEnds = {
     file,
     "File with the secret that was used before a rotation and is still accepted; it may be absent.",
   ),
-  deadline: withDefault(duration("1s", "10m"), "6s", "Silence after which the other end is taken for dead."),
+  deadline: withDefault(duration("100ms", "10m"), "6s", "Silence after which the other end is taken for dead."),
   drainTimeout: withDefault(
     duration("0s", "24h"),
     "30s",

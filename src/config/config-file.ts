@@ -45,7 +45,7 @@ function readMapping(path: string): Record<string, unknown> {
   const document = parseDocument(content);
   const [problem] = document.errors;
   if (problem !== undefined) {
-    throw new UsageError(`config file ${path} is not YAML: ${problem.message.split("\n")[0]}`);
+    throw new UsageError(`config file ${path} is not YAML: ${problem.message.split("\n")[0]?.replace(/:$/, "")}`);
   }
   const value: unknown = document.toJS({ maxAliasCount: 100 });
   if (value === null || value === undefined) {
