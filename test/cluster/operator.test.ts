@@ -1,0 +1,5 @@
+/** Every case runs against one real control plane, which is started by the first and stopped after the last. */
+import { stopPlaneAfterAll } from "./plane.ts";
+import "./tunnel.cases.ts";
+
+stopPlaneAfterAll();

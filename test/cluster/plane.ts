@@ -1,0 +1,32 @@
+import { afterAll } from "bun:test";
+import { type ControlPlane, startControlPlane } from "../support/cluster/index.ts";
+
+let plane: Promise<ControlPlane> | undefined;
+
+/** The one control plane of this run, with our three kinds. Tests share it and keep to namespaces of their own. */
+export function sharedPlane(): Promise<ControlPlane> {
+  plane ??= start();
+  return plane;
+}
+
+async function start(): Promise<ControlPlane> {
+  const started = await startControlPlane({ controllerManager: true });
+  try {
+    for (const file of ["tunnels", "proxies", "targets"]) {
+      await started.apply(await Bun.file(new URL(`../../crd/${file}.yaml`, import.meta.url)).text());
+    }
+    return started;
+  } catch (error) {
+    await started.stop();
+    throw error;
+  }
+}
+
+/** Called once by the file that runs the cases. */
+export function stopPlaneAfterAll(): void {
+  afterAll(async () => {
+    const started = await plane;
+    plane = undefined;
+    await started?.stop();
+  }, 60_000);
+}

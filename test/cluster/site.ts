@@ -1,0 +1,146 @@
+import { createLog } from "../../src/log.ts";
+import { kubeconfigCredentials } from "../../src/operator/kubeconfig.ts";
+import { type PolicyRule, rbac } from "../../src/operator/rbac.ts";
+import { type Operator, type OperatorOptions, startOperator } from "../../src/operator/run.ts";
+import type { PlanSettings } from "../../src/plan/observed.ts";
+import { type ControlPlane, waitFor } from "../support/cluster/index.ts";
+import { type Objects, objectsOf } from "./objects.ts";
+import { sharedPlane } from "./plane.ts";
+
+/** A namespace with an operator that may do there exactly what the chart's rules say. */
+export interface Site extends AsyncDisposable {
+  plane: ControlPlane;
+  namespace: string;
+  objects: Objects;
+  operator: Operator;
+  /** Kubeconfig file of the operator's ServiceAccount. */
+  kubeconfig: string;
+  /** Stops the operator and starts it anew, as a rollout does. */
+  restart(options?: Partial<OperatorOptions>): Promise<void>;
+  /** Requests that wrote something other than the Lease, by `verb resource code`. */
+  writes(): Promise<Record<string, number>>;
+  /** All requests, by `verb resource code`. */
+  requests(): Promise<Record<string, number>>;
+  /** Lines that the operator logged. */
+  log: Record<string, unknown>[];
+  until<T>(what: string, probe: () => Promise<T | undefined | false>, deadline?: number): Promise<T>;
+}
+
+export interface SiteOptions {
+  /** Rules to grant instead of the chart's. */
+  rules?: PolicyRule[];
+  settings?: Partial<PlanSettings>;
+  /** Serve all namespaces with a ClusterRole. Default: the site's own with a Role. */
+  clusterWide?: boolean;
+  operator?: Partial<OperatorOptions>;
+}
+
+const leaderTiming = { duration: 3000, renewDeadline: 2000, retry: 200 };
+const settings: PlanSettings = {
+  agent: {
+    image: "netaminity:test",
+    pullPolicy: "Never",
+    pullSecrets: [],
+    drainTimeout: 30,
+    logLevel: "info",
+    logFormat: "json",
+  },
+};
+
+let sites = 0;
+
+export async function startSite(name: string, options: SiteOptions = {}): Promise<Site> {
+  const plane = await sharedPlane();
+  sites += 1;
+  const namespace = `${name}-${sites}`;
+  await plane.createNamespace(namespace);
+  const kubeconfig = await plane.serviceAccountKubeconfig(namespace, "operator");
+  await grant(plane, namespace, options);
+  const log: Record<string, unknown>[] = [];
+  const start = (more: Partial<OperatorOptions> = {}) =>
+    startOperator({
+      credentials: kubeconfigCredentials(kubeconfig),
+      settings: { ...settings, ...options.settings },
+      namespaces: options.clusterWide === true ? [] : [namespace],
+      workers: 4,
+      leaseNamespace: namespace,
+      version: "test",
+      log: createLog({ level: "debug", format: "json", write: (line) => log.push(JSON.parse(line)) }),
+      timing: { leader: leaderTiming, watch: { firstBackoff: 50, maxBackoff: 500 } },
+      ...options.operator,
+      ...more,
+    });
+  const site: Site = {
+    ...{ plane, namespace, kubeconfig, log },
+    objects: objectsOf(plane, namespace),
+    operator: start(),
+    async restart(more) {
+      await site.operator.stop();
+      site.operator = start(more);
+    },
+    requests: () => requestsOf(site.operator),
+    async writes() {
+      const all = Object.entries(await requestsOf(site.operator));
+      return Object.fromEntries(all.filter(([call]) => !/^(get|list|watch) | leases /.test(call)));
+    },
+    until: (what, probe, deadline = 20_000) => waitFor(what, { deadline }, probe),
+    async [Symbol.asyncDispose]() {
+      await site.operator.stop();
+      await plane.api.request(`/api/v1/namespaces/${namespace}`, { method: "DELETE" });
+      if (options.clusterWide === true) {
+        await plane.kubectl(["delete", "clusterrole,clusterrolebinding", namespace, "--wait=false"]);
+      }
+    },
+  };
+  return site;
+}
+
+/** Binds the rules to the site's ServiceAccount, with the names that the chart would use. */
+async function grant(
+  plane: ControlPlane,
+  namespace: string,
+  { rules = rbac.namespaced, clusterWide }: SiteOptions,
+): Promise<void> {
+  const subject = { kind: "ServiceAccount", name: "operator", namespace };
+  const group = "rbac.authorization.k8s.io";
+  const binding = (kind: string, role: string, name: string) => ({
+    apiVersion: `${group}/v1`,
+    kind: `${kind}Binding`,
+    metadata: { name, ...(kind === "Role" ? { namespace } : {}) },
+    roleRef: { apiGroup: group, kind, name: role },
+    subjects: [subject],
+  });
+  const role = (kind: string, name: string, granted: PolicyRule[]) => ({
+    apiVersion: `${group}/v1`,
+    kind,
+    metadata: { name, ...(kind === "Role" ? { namespace } : {}) },
+    rules: granted,
+  });
+  const main =
+    clusterWide === true
+      ? [role("ClusterRole", namespace, [...rules, ...rbac.cluster]), binding("ClusterRole", namespace, namespace)]
+      : [role("Role", "operator", rules), binding("Role", "operator", "operator")];
+  await plane.apply([...main, role("Role", "leader", rbac.leaderElection), binding("Role", "leader", "leader")]);
+}
+
+async function requestsOf(operator: Operator): Promise<Record<string, number>> {
+  const { values } = await operator.metrics.apiRequests.get();
+  return Object.fromEntries(
+    values.map(({ labels: { verb, resource, code }, value }) => [`${verb} ${resource} ${code}`, value]),
+  );
+}
+
+/** Waits until the operator has nothing to do: no write and no reconcile for a while. */
+export async function untilAtRest(site: Site): Promise<void> {
+  let last = "";
+  let since = performance.now();
+  await site.until("operator at rest", async () => {
+    const { values } = await site.operator.metrics.reconciles.get();
+    const now = JSON.stringify([await site.writes(), values.map(({ value }) => value)]);
+    if (now !== last) {
+      last = now;
+      since = performance.now();
+    }
+    return performance.now() - since > 400;
+  });
+}
