@@ -41,7 +41,7 @@ func consume(address string, head header, count *tally) {
 	from := time.Now()
 	dialed, err := net.DialTimeout("tcp", address, streamDeadline)
 	if err != nil {
-		count.ended("consumer", head, from, err)
+		count.ended("consumer", head, from, refusedError{err})
 		return
 	}
 	connection := dialed.(*net.TCPConn)
@@ -74,7 +74,12 @@ func consumerSide(connection *net.TCPConn, head header, count *tally) error {
 		return receiveEnd(connection)
 	}
 	greet := func() error { return receiveGreeting(connection) }
-	introduce := func() error { _, err := connection.Write(head.bytes()); return err }
+	introduce := func() error {
+		if _, err := connection.Write(head.bytes()); err != nil {
+			return refusedError{err}
+		}
+		return nil
+	}
 	switch head.kind {
 	case serverFirst:
 		return inOrder(greet, introduce, func() error { return atOnce(sendAll, receiveAll) })
@@ -98,6 +103,13 @@ func consumerSide(connection *net.TCPConn, head header, count *tally) error {
 	}
 }
 
+// refusedError is an error before the backend's greeting: a new connection that failed, not an established one.
+type refusedError struct{ cause error }
+
+func (refused refusedError) Error() string { return "before the greeting: " + refused.cause.Error() }
+
+func (refused refusedError) Unwrap() error { return refused.cause }
+
 func receiveGreeting(connection *net.TCPConn) error {
 	buffer := make([]byte, len(greeting))
 	got, err := io.ReadFull(connection, buffer)
@@ -107,7 +119,10 @@ func receiveGreeting(connection *net.TCPConn) error {
 	if errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) {
 		return wrongError{what: "a clean end before the greeting", early: true}
 	}
-	return err
+	if err != nil {
+		return refusedError{err}
+	}
+	return nil
 }
 
 func inOrder(steps ...func() error) error {

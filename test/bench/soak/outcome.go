@@ -35,7 +35,8 @@ func (result *outcome) print(file string) bool {
 		sorted := slices.Sorted(slices.Values(result.Recoveries))
 		fmt.Printf("%-52s %.2f s, at most %.2f s\n", "until a new stream passed, median", sorted[len(sorted)/2], sorted[len(sorted)-1])
 	}
-	fmt.Printf("%-52s %d\n", "failed visibly while an end restarted", totals.FailedInRestart)
+	fmt.Printf("%-52s %d\n", "new connections refused while an end restarted", totals.RefusedInRestart)
+	fmt.Printf("%-52s %d\n", "streams broken visibly while an end restarted", totals.BrokenInRestart)
 	fmt.Printf("%-52s %d\n", "ended early but cleanly while an end was killed", totals.CutByKill)
 	for index, name := range []string{"proxy", "target"} {
 		before, after := result.Before[index], result.After[index]

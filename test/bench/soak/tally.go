@@ -1,6 +1,7 @@
 package main
 
 import (
+	"errors"
 	"fmt"
 	"os"
 	"sync"
@@ -13,6 +14,9 @@ const shownFindings = 20
 
 // grace is how long after a tunnel is whole again a failure may still be due to its restart.
 const grace = 2 * time.Second
+
+// arrival is how long the last bytes of a closed stream may still be on their way through a busy machine.
+const arrival = 5 * time.Second
 
 // tally is what the soak has seen. All its methods may be called from any goroutine.
 type tally struct {
@@ -49,8 +53,10 @@ type counts struct {
 	Lost int `json:"lost"`
 	// Hung are streams that did not end before their deadline.
 	Hung int `json:"hung"`
-	// FailedInRestart are streams with a visible error while an end was restarting: as on any broken network.
-	FailedInRestart int `json:"failedInRestart"`
+	// RefusedInRestart are new connections that failed, BrokenInRestart established streams with a visible error, while
+	// an end was restarting: as on any broken network.
+	RefusedInRestart int `json:"refusedInRestart"`
+	BrokenInRestart  int `json:"brokenInRestart"`
 	// FailedAtRest are streams with an error while nothing was restarting.
 	FailedAtRest int `json:"failedAtRest"`
 }
@@ -74,7 +80,7 @@ func (count *tally) promise(id uint64, from time.Time) {
 	count.mutex.Lock()
 	defer count.mutex.Unlock()
 	if count.promised[id] == (promise{}) {
-		count.promised[id] = promise{from: from, to: time.Now()}
+		count.promised[id] = promise{from: from, to: time.Now().Add(arrival)}
 	}
 }
 
@@ -117,7 +123,11 @@ func (count *tally) ended(side string, head header, from time.Time, err error) {
 	} else if isTimeout(err) {
 		count.counts.Hung++
 	} else if count.disturbed(from, now, false) {
-		count.counts.FailedInRestart++
+		if errors.As(err, new(refusedError)) {
+			count.counts.RefusedInRestart++
+		} else {
+			count.counts.BrokenInRestart++
+		}
 		return
 	} else {
 		count.counts.FailedAtRest++
