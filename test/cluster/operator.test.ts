@@ -1,5 +1,6 @@
 /** Every case runs against one real control plane, which is started by the first and stopped after the last. */
 import { stopPlaneAfterAll } from "./plane.ts";
+import "./definition.cases.ts";
 import "./tunnel.cases.ts";
 
 stopPlaneAfterAll();
