@@ -14,13 +14,13 @@ import { daemonName, type NodePlan } from "./node-plan.ts";
 import type { Run } from "./run-folder.ts";
 import { waitFor } from "./wait.ts";
 
-/** Runs `ctr` against the node's containerd in the namespace that the kubelet uses. */
+/** Runs `ctr` against a node's containerd in the namespace that the kubelet uses. */
 export function ctr(
-  node: NodePlan,
+  socket: string,
   args: readonly string[],
   options: { input?: string; timeout?: number } = {},
 ): Promise<string> {
-  return runCommand(["ctr", "--address", node.containerdSocket, "--namespace", "k8s.io", ...args], options);
+  return runCommand(["ctr", "--address", socket, "--namespace", "k8s.io", ...args], options);
 }
 
 /** Starts containerd, waits until it answers, and gives it images from OCI archives. */
@@ -34,13 +34,13 @@ export async function startContainerd(run: Run, node: NodePlan, images: readonly
   await untilUp(
     `containerd of ${node.name}`,
     daemon,
-    async () => existsSync(node.containerdSocket) && (await ctr(node, ["version"])),
+    async () => existsSync(node.containerdSocket) && (await ctr(node.containerdSocket, ["version"])),
   );
   for (const image of images) await importImage(node, image);
 }
 
 export async function importImage(node: NodePlan, archive: string): Promise<void> {
-  await ctr(node, ["images", "import", archive]);
+  await ctr(node.containerdSocket, ["images", "import", archive]);
 }
 
 export async function startKubelet(plane: ControlPlane, programs: Binaries, node: NodePlan): Promise<void> {
@@ -77,8 +77,10 @@ export async function startKubeProxy(plane: ControlPlane, programs: Binaries, no
     daemonName("kube-proxy", node),
     inNamespace(node, [programs.kube, "kube-proxy", `--config=${config}`]),
   );
-  const health = ["curl", "-sf", "-o", "/dev/null", "--max-time", "2", `http://${node.address}:10256/healthz`];
-  await untilUp(`kube-proxy of ${node.name}`, daemon, async () => (await runCommand(inNamespace(node, health))) === "");
+  const listServices = inNamespace(node, ["nft", "list", "map", "ip", "kube-proxy", "service-ips"]);
+  await untilUp(`kube-proxy of ${node.name} serves`, daemon, async () =>
+    (await runCommand(listServices)).includes(plane.addresses.kubernetesService),
+  );
 }
 
 interface NodeObject {

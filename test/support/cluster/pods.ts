@@ -56,7 +56,11 @@ export function podsOf(plane: ControlPlane, nodes: readonly NodePlan[]): Pods {
     async exec(name, command, options = {}) {
       const { node, id } = await locate(name);
       execs += 1;
-      return ctr(node, ["tasks", "exec", "--exec-id", `exec-${process.pid}-${execs}`, id, ...command], options);
+      return ctr(
+        node.containerdSocket,
+        ["tasks", "exec", "--exec-id", `exec-${process.pid}-${execs}`, id, ...command],
+        options,
+      );
     },
     async logs(name) {
       const { node, pod, container } = await locate(name);
