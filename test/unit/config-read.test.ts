@@ -166,7 +166,7 @@ describe("a mistake is one line that says which setting, what was given and what
       "a flag at the end without its value",
       ["--deadline"],
       {},
-      "--deadline has no value; accepted: a duration from 1s to 10m, such as 500ms, 10s or 2m",
+      "--deadline has no value; accepted: a duration from 100ms to 10m, such as 500ms, 10s or 2m",
     ],
     [
       "a flag in place of a value",
