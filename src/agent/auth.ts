@@ -37,8 +37,8 @@ export const sessionKey = (key: Key, challenge: Uint8Array, nonce: string, sessi
 /** What the `number`-th data connection of a session shows; each number is good once. */
 export const joinProof = (session: Key, number: number): Uint8Array => mac(session, `netaminity join 1\0${number}`);
 
-/** What the proxy shows in return. */
-export const joinedProof = (session: Key, number: number): Uint8Array => mac(session, `netaminity joined 1\0${number}`);
+/** What the proxy shows when it uses that connection. */
+export const startProof = (session: Key, number: number): Uint8Array => mac(session, `netaminity start 1\0${number}`);
 
 /** Compares a proof in hexadecimal with the expected one in constant time. */
 export function matches(expected: Uint8Array, hex: string): boolean {

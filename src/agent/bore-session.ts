@@ -69,15 +69,13 @@ export class BoreSession implements ProxySession {
     if (consumer === undefined) return false;
     this.#ids.delete(id);
     this.#waiting.delete(consumer);
-    consumer.leave();
     this.#core.metrics.startSeconds.observe(consumer.age / 1000);
     const facts = { stream: consumer.id, peer: consumer.from, since: consumer.since };
     const pipe = this.#core.streams.open(consumer.wire, wire, facts, () => {
       this.streams -= 1;
     });
     pipe.attach(pipe.back, firstBytes);
-    pipe.attach(pipe.forth, consumer.early);
-    consumer.wire.resume();
+    consumer.join(pipe);
     return true;
   }
 

@@ -1,8 +1,10 @@
 import { formatHostPort } from "../endpoint.ts";
+import type { Pipe } from "./pipe.ts";
 import type { Wire, WireOwner } from "./wire.ts";
 
 /** Starts of one consumer before it is given up: each cost a connection that died under it. */
 const maxTries = 4;
+const nothing = new Uint8Array(0);
 
 let lastId = 0;
 function nextId(): number {
@@ -10,29 +12,28 @@ function nextId(): number {
   return lastId;
 }
 
-/**
- * A consumer's connection until it is joined to a data connection. It is not read meanwhile, so that its bytes stay where a later
- * attempt can still take them; only its disappearance is noticed.
- */
+/** A consumer's connection until it is joined to a data connection. At most one read of its bytes is held meanwhile. */
 export class Consumer implements WireOwner {
   readonly id = nextId();
   readonly since = performance.now();
   /** Addresses of the connection as `host:port`: the consumer's, and the one it came to. */
   readonly from: string;
   readonly to: string;
-  /** Bytes that were read with a PROXY protocol header. */
-  early: Uint8Array;
+  #early: Uint8Array;
+  #ended = false;
   #tries = 0;
   #gone: (() => void) | undefined;
 
+  /** `early` are bytes that came with a PROXY protocol header. */
   constructor(
     readonly wire: Wire,
     addresses: { from: string; to: string } = { from: formatHostPort(wire.remote), to: formatHostPort(wire.local) },
-    early: Uint8Array = new Uint8Array(0),
+    early: Uint8Array = nothing,
   ) {
     this.from = addresses.from;
     this.to = addresses.to;
-    this.early = early;
+    this.#early = early;
+    wire.owner = this;
   }
 
   /** Milliseconds since the consumer came. */
@@ -46,26 +47,33 @@ export class Consumer implements WireOwner {
     return this.#tries < maxTries;
   }
 
-  /** Keeps the connection unread; `gone` is called when it is closed meanwhile. */
+  /** Keeps the connection unread, so that what it sends stays where a later attempt can take it; `gone` is called when it is closed meanwhile. */
   wait(gone: () => void): void {
     this.#gone = gone;
     this.wire.owner = this;
     this.wire.pause();
   }
 
-  /** The consumer is about to be joined: whoever calls owns the wire now and resumes it. */
-  leave(): void {
+  /** Lets its bytes flow into the pipe, whose left side it is, after `head` for the right side. */
+  join(pipe: Pipe, head: Uint8Array = nothing): void {
+    const early = this.#early;
     this.#gone = undefined;
+    this.#early = nothing;
+    pipe.attach(pipe.forth, early, head);
+    if (this.#ended) pipe.forth.ended();
+    this.wire.resume();
   }
 
   received(chunk: Uint8Array): void {
-    // Only a connection that is being reset delivers bytes while paused.
-    this.early = Buffer.concat([this.early, chunk]);
+    this.#early = this.#early.byteLength === 0 ? chunk : Buffer.concat([this.#early, chunk]);
+    this.wire.pause();
   }
 
   drained(): void {}
 
-  ended(): void {}
+  ended(): void {
+    this.#ended = true;
+  }
 
   closed(): void {
     this.#gone?.();

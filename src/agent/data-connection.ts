@@ -22,6 +22,8 @@ export class DataConnection implements WireOwner {
 
   constructor(
     readonly wire: Wire,
+    /** Its number in the session. */
+    readonly number: number,
     owner: DataConnectionOwner,
   ) {
     this.#owner = owner;

@@ -66,7 +66,7 @@ export async function connectFirst(addresses: readonly string[], port: number, t
     const address = addresses[next];
     if (settled || address === undefined) return;
     next += 1;
-    headStart = setTimeout(tryNext, attemptDelay);
+    if (next < addresses.length) headStart = setTimeout(tryNext, attemptDelay);
     connectWire(address, port).then(
       (wire) => (settled ? wire.reset() : settle(() => race.resolve(wire))),
       (cause) => {

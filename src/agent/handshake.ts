@@ -55,6 +55,7 @@ export class Handshakes {
   #pending: Deadlines<Peer>;
   /** Peers that were refused and have not closed their side yet. */
   #leaving = new Deadlines<Peer>(handshakeTimeout, ({ connection }) => connection.reset());
+  #unchallenged: Peer[] = [];
   #lines = new Quota(10, 1);
 
   constructor(
@@ -83,7 +84,15 @@ export class Handshakes {
     const { oldest } = this.#pending;
     if (this.#pending.size >= maxHandshakes && oldest !== undefined) this.#drop(oldest, "overload");
     this.#pending.add(peer);
-    peer.connection.send("Challenge", formatUuid(challenge));
+    this.#unchallenged.push(peer);
+    if (this.#unchallenged.length === 1) setImmediate(() => this.#challenge());
+  }
+
+  /** A data connection of our own targets speaks first, and is in the pool by now: it needs no challenge. */
+  #challenge(): void {
+    for (const peer of this.#unchallenged.splice(0)) {
+      if (this.#pending.has(peer)) peer.connection.send("Challenge", formatUuid(peer.challenge));
+    }
   }
 
   stop(): void {

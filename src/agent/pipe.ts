@@ -32,9 +32,17 @@ export class Flow implements WireOwner {
   }
 
   received(chunk: Uint8Array): void {
+    this.count(chunk);
+    this.forward(chunk);
+  }
+
+  count(chunk: Uint8Array): void {
     this.bytes += chunk.byteLength;
     this.total.bytes += chunk.byteLength;
-    if (!this.sink.write(chunk)) this.source.pause();
+  }
+
+  forward(bytes: Uint8Array): void {
+    if (!this.sink.write(bytes)) this.source.pause();
   }
 
   /** The source's socket took what the other flow wrote to it: that flow may go on. */
@@ -74,12 +82,19 @@ export class Pipe {
     this.forth = new Flow(left, right, totals.forth, this);
     this.back = new Flow(right, left, totals.back, this);
     this.#done = done;
+    left.carryStream();
+    right.carryStream();
   }
 
-  /** Starts a flow: from now on it owns its source. `first` are bytes that were read before. */
-  attach(flow: Flow, first: Uint8Array): void {
+  /**
+   * Starts a flow: from now on it owns its source. `first` are bytes of the stream that were read before; `head`, which is none of them,
+   * goes out in front, in the same write.
+   */
+  attach(flow: Flow, first: Uint8Array, head: Uint8Array = first.subarray(0, 0)): void {
     flow.source.owner = flow;
-    if (first.byteLength > 0) flow.received(first);
+    flow.count(first);
+    const bytes = head.byteLength === 0 ? first : first.byteLength === 0 ? head : Buffer.concat([head, first]);
+    if (bytes.byteLength > 0) flow.forward(bytes);
   }
 
   /** Forgets both wires without touching them: somebody else owns them from now on. */

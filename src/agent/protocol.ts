@@ -41,10 +41,11 @@ export interface Messages {
   Drain: null;
   /** Target, new connection: a data connection of that session, the `number`-th. */
   Join: { session: string; number: number; proof: string };
-  /** Proxy: the data connection is in the pool. */
-  Joined: string;
-  /** Proxy, data connection: connect to the backend; bytes of the stream follow. `from` and `to` are the consumer's connection, `host:port`. */
-  Start: { from: string; to: string };
+  /**
+   * Proxy, data connection: connect to the backend; bytes of the stream follow. `from` and `to` are the consumer's connection, `host:port`;
+   * the proof shows that it is the proxy of the session who uses this connection.
+   */
+  Start: { from: string; to: string; proof: string };
   /** Target, data connection: the backend is connected; bytes of the stream follow. */
   Started: null;
   /** Target, data connection: the backend is not connected; `result` is the word for metrics, `reason` the text for people. */
@@ -87,8 +88,8 @@ const checks: { [Name in MessageName]: Check<Name> } = {
   Drain: isNothing,
   Join: (value): value is Messages["Join"] =>
     isRecord(value) && isId(value.session) && isCount(value.number) && isTag(value.proof),
-  Joined: isTag,
-  Start: (value): value is Messages["Start"] => isRecord(value) && isString(value.from) && isString(value.to),
+  Start: (value): value is Messages["Start"] =>
+    isRecord(value) && isString(value.from) && isString(value.to) && isTag(value.proof),
   Started: isNothing,
   Refused: (value): value is Messages["Refused"] => isRecord(value) && isString(value.result) && isString(value.reason),
 };

@@ -1,6 +1,6 @@
 import { formatHostPort } from "../endpoint.ts";
 import type { StreamResult } from "../metrics.ts";
-import { joinedProof, joinProof, type Key, matches, toHex } from "./auth.ts";
+import { joinProof, type Key, matches, startProof, toHex } from "./auth.ts";
 import type { Consumer } from "./consumer.ts";
 import { DataConnection, type DataConnectionOwner } from "./data-connection.ts";
 import { Deadlines } from "./deadlines.ts";
@@ -126,8 +126,7 @@ export class NetaminitySession implements ProxySession, DataConnectionOwner {
       wire.reset();
       return true;
     }
-    wire.write(encode("Joined", toHex(joinedProof(this.identity.key, number))));
-    this.#available(new DataConnection(wire, this));
+    this.#available(new DataConnection(wire, number, this));
     return true;
   }
 
@@ -199,8 +198,8 @@ export class NetaminitySession implements ProxySession, DataConnectionOwner {
 
   #begin(connection: DataConnection, consumer: Consumer): void {
     const { wire } = connection;
-    consumer.leave();
-    wire.write(encode("Start", { from: consumer.from, to: consumer.to }));
+    const proof = toHex(startProof(this.identity.key, connection.number));
+    const start = encode("Start", { from: consumer.from, to: consumer.to, proof });
     const pipe = this.#core.streams.open(
       consumer.wire,
       wire,
@@ -212,8 +211,7 @@ export class NetaminitySession implements ProxySession, DataConnectionOwner {
     );
     this.#starts.set(connection, { consumer, pipe });
     this.#answers.add(connection);
-    pipe.attach(pipe.forth, consumer.early);
-    consumer.wire.resume();
+    consumer.join(pipe, start);
   }
 
   #forget(connection: DataConnection): void {

@@ -10,7 +10,7 @@ import type { ProxyCore, ProxySession } from "./proxy-core.ts";
 import { readProxyHeader } from "./proxy-header-reader.ts";
 import { NetaminitySession } from "./proxy-session.ts";
 import { Quota } from "./quota.ts";
-import { StreamError, Streams } from "./streams.ts";
+import { StreamError, type StreamFacts, Streams } from "./streams.ts";
 import { type Listener, listenWires, type Wire, wires } from "./wire.ts";
 
 export interface ProxyOptions {
@@ -45,6 +45,11 @@ export async function startProxy(options: ProxyOptions): Promise<ProxyRole> {
   return new TunnelProxy(options);
 }
 
+/** Consumers that are read before they are placed, at most. */
+const maxReadAhead = 64;
+
+const factsOf = ({ id, from, since }: Consumer): StreamFacts => ({ stream: id, peer: from, since });
+
 /** 28 random bits. */
 const randomInstance = (): number => new DataView(crypto.getRandomValues(new Uint8Array(4)).buffer).getUint32(0) >>> 4;
 
@@ -56,6 +61,7 @@ class TunnelProxy implements ProxyCore, ProxyRole {
   #options: ProxyOptions;
   #sessions: ProxySession[] = [];
   #draining = false;
+  #arrived: Consumer[] = [];
   #handshakes: Handshakes;
   #rendezvous: Listener;
   #consumers: Listener;
@@ -134,7 +140,7 @@ class TunnelProxy implements ProxyCore, ProxyRole {
 
   refuse(consumer: Consumer, cause: StreamError): void {
     consumer.wire.reset();
-    this.streams.failed({ stream: consumer.id, peer: consumer.from, since: consumer.since }, cause);
+    this.streams.failed(factsOf(consumer), cause);
   }
 
   opened(session: ProxySession, protocol: string): void {
@@ -166,14 +172,25 @@ class TunnelProxy implements ProxyCore, ProxyRole {
   }
 
   #arrive(wire: Wire): void {
-    if (!this.#options.acceptProxyProtocol) {
-      this.place(new Consumer(wire));
+    if (this.#options.acceptProxyProtocol) {
+      readProxyHeader(wire, {
+        read: (addresses, early) => this.place(new Consumer(wire, addresses, early)),
+        failed: (reason) => this.refuse(new Consumer(wire), new StreamError("bad_header", reason)),
+      });
       return;
     }
-    readProxyHeader(wire, {
-      read: (addresses, early) => this.place(new Consumer(wire, addresses, early)),
-      failed: (reason) => this.refuse(new Consumer(wire), new StreamError("bad_header", reason)),
-    });
+    this.#arrived.push(new Consumer(wire));
+    if (this.#arrived.length === 1) setImmediate(() => this.#placeArrived());
+    // Bounds what is read ahead when many come at once.
+    if (this.#arrived.length > maxReadAhead) wire.pause();
+  }
+
+  /** Most consumers speak first: their bytes come with the next look at the sockets and then share one write with the start. */
+  #placeArrived(): void {
+    for (const consumer of this.#arrived.splice(0)) {
+      if (consumer.wire.open) this.place(consumer);
+      else this.streams.failed(factsOf(consumer), new StreamError("reset", "the consumer left before its start"));
+    }
   }
 
   /** The available session with the fewest streams; the newest of those. */

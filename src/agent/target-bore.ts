@@ -2,6 +2,7 @@ import { answer, keyOf, toHex } from "./auth.ts";
 import { parseUuid } from "./challenge.ts";
 import { connectFirst } from "./dial.ts";
 import { MessageConnection } from "./message-connection.ts";
+import type { Pipe } from "./pipe.ts";
 import { encode, type Message, ProtocolError } from "./protocol.ts";
 import type { SessionEvents, TargetCore, TargetSession } from "./target-core.ts";
 import { serveStream } from "./target-stream.ts";
@@ -102,12 +103,13 @@ export class BoreTargetSession implements TargetSession {
       this.streams -= 1;
       if (this.streams === 0) this.#events.unused();
     };
+    const connected = (_: Wire, pipe: Pipe) => pipe.attach(pipe.back, new Uint8Array(0));
     const request = {
       wire,
       firstBytes,
       from: undefined,
       to: undefined,
-      connected() {},
+      connected,
       failed: () => wire.reset(),
       over,
     };

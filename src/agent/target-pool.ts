@@ -1,4 +1,4 @@
-import { joinedProof, joinProof, type Key, matches, toHex } from "./auth.ts";
+import { joinProof, type Key, matches, startProof, toHex } from "./auth.ts";
 import { type Backoff, makeBackoff } from "./backoff.ts";
 import { challengeInstance, parseUuid } from "./challenge.ts";
 import { connectFirst } from "./dial.ts";
@@ -35,6 +35,7 @@ interface Pooled {
   connection: MessageConnection;
   number: number;
   heard: number;
+  /** The proxy has shown that it took the connection into its pool. */
   joined: boolean;
 }
 
@@ -56,9 +57,7 @@ export class TargetPool {
   }
 
   get idle(): number {
-    let idle = 0;
-    for (const { joined } of this.#connections) if (joined) idle += 1;
-    return idle;
+    return this.#connections.size;
   }
 
   get opening(): number {
@@ -161,14 +160,10 @@ export class TargetPool {
       case "Challenge":
         if (challengeInstance(parseUuid(message.value)) !== this.#options.instance) this.#stray(pooled);
         return;
-      case "Joined":
-        if (!matches(joinedProof(this.#options.key, pooled.number), message.value)) {
-          throw new ProtocolError("the proxy does not know the session's key");
-        }
+      case "Ping":
+        // Only a connection of the pool is pinged.
         pooled.joined = true;
         this.#backoff.reset();
-        return;
-      case "Ping":
         pooled.connection.send("Pong", message.value);
         return;
       case "Start":
@@ -183,7 +178,10 @@ export class TargetPool {
   }
 
   #start(pooled: Pooled, start: Messages["Start"]): void {
-    if (!pooled.joined) throw new ProtocolError("a start before the connection was joined");
+    if (!matches(startProof(this.#options.key, pooled.number), start.proof)) {
+      throw new ProtocolError("the proxy does not know the session's key");
+    }
+    this.#backoff.reset();
     this.#connections.delete(pooled);
     this.size.used(this.idle);
     const { wire, rest } = pooled.connection.release();

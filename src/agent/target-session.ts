@@ -1,8 +1,9 @@
 import type { Key } from "./auth.ts";
 import type { MessageConnection } from "./message-connection.ts";
-import { encode, type Message, type Messages, ProtocolError } from "./protocol.ts";
+import { type Message, type Messages, ProtocolError } from "./protocol.ts";
 import { Pulse } from "./pulse.ts";
 import { refuse } from "./refusals.ts";
+import { answerWithFirstBytes } from "./started.ts";
 import type { SessionEvents, TargetCore, TargetSession } from "./target-core.ts";
 import { TargetPool } from "./target-pool.ts";
 import { serveStream } from "./target-stream.ts";
@@ -117,7 +118,7 @@ export class NetaminityTargetSession implements TargetSession {
       firstBytes,
       from,
       to,
-      connected: () => void wire.write(encode("Started", null)),
+      connected: answerWithFirstBytes,
       failed: refuse,
       over: () => {
         this.streams -= 1;

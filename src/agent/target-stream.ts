@@ -1,4 +1,5 @@
 import type { Backend } from "./backend.ts";
+import type { Pipe } from "./pipe.ts";
 import { StreamError, type Streams } from "./streams.ts";
 import type { Wire, WireOwner } from "./wire.ts";
 
@@ -13,38 +14,41 @@ export interface StreamRequest {
   /** The consumer's connection, `host:port`; absent when the proxy did not say. */
   from: string | undefined;
   to: string | undefined;
-  /** The backend is connected: tell the proxy, before any byte of the backend. */
-  connected(wire: Wire): void;
+  /** The backend is connected: tell the proxy, before any byte of the backend, and attach the pipe's flow back. */
+  connected(wire: Wire, pipe: Pipe): void;
   /** The backend is not connected: tell the proxy and let go of the wire. */
   failed(wire: Wire, cause: StreamError): void;
   /** The stream is over, however it went. */
   over(): void;
 }
 
-/** Owns the wire to the proxy while the backend is being dialled. The wire is paused: its bytes wait in the kernel. */
+/** Owns the wire to the proxy while the backend is being dialled. At most one read of its bytes is held meanwhile. */
 class Dialling implements WireOwner {
-  #early: Uint8Array;
+  early: Uint8Array;
+  finished = false;
   gone = false;
 
-  constructor(early: Uint8Array) {
-    this.#early = early;
+  constructor(
+    readonly wire: Wire,
+    early: Uint8Array,
+  ) {
+    this.early = early;
+    wire.owner = this;
   }
 
   received(chunk: Uint8Array): void {
-    // Only a connection that is being reset delivers bytes while paused.
-    this.#early = Buffer.concat([this.#early, chunk]);
+    this.early = this.early.byteLength === 0 ? chunk : Buffer.concat([this.early, chunk]);
+    this.wire.pause();
   }
 
   drained(): void {}
 
-  ended(): void {}
+  ended(): void {
+    this.finished = true;
+  }
 
   closed(): void {
     this.gone = true;
-  }
-
-  get early(): Uint8Array {
-    return this.#early;
   }
 }
 
@@ -53,9 +57,7 @@ export async function serveStream(request: StreamRequest, backend: Backend, stre
   const { wire, from, to, over } = request;
   lastId += 1;
   const facts = { stream: lastId, peer: from, since: performance.now() };
-  const dialling = new Dialling(request.firstBytes);
-  wire.owner = dialling;
-  wire.pause();
+  const dialling = new Dialling(wire, request.firstBytes);
   let right: Wire;
   try {
     right = await backend.connect(from, to);
@@ -73,8 +75,8 @@ export async function serveStream(request: StreamRequest, backend: Backend, stre
     return;
   }
   const pipe = streams.open(wire, right, facts, over);
-  request.connected(wire);
-  pipe.attach(pipe.back, new Uint8Array(0));
+  request.connected(wire, pipe);
   pipe.attach(pipe.forth, dialling.early);
+  if (dialling.finished) pipe.forth.ended();
   wire.resume();
 }

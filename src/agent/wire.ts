@@ -2,6 +2,7 @@ import { isIP } from "node:net";
 import type { Socket, SocketHandler } from "bun";
 import type { HostPort } from "../endpoint.ts";
 import { hasDescriptors } from "./descriptors.ts";
+import { setResetOnClose } from "./socket-options.ts";
 
 /** What a wire tells whoever owns it at the moment, from the event loop. */
 export interface WireOwner {
@@ -25,6 +26,9 @@ export const wires = {
   buffered: 0,
 };
 
+/** Bun's sockets have their descriptor, its types do not say so yet. */
+type BunSocket = Socket<Wire> & { readonly fd: number };
+
 /**
  * One TCP connection. Adds to a Bun socket what TCP users expect: `write` keeps what the kernel did not take, `finish` sends FIN
  * after that, `reset` sends RST, and the owner can change (handshake, pool, pipe).
@@ -37,14 +41,15 @@ export const wires = {
 export class Wire {
   owner: WireOwner = nobody;
   open = true;
-  #socket: Socket<Wire>;
+  #socket: BunSocket;
   #tail: Uint8Array | undefined;
   #finishing = false;
+  #paused = false;
   /** The peer's FIN has been reported. */
   #ended = false;
 
   constructor(socket: Socket<Wire>) {
-    this.#socket = socket;
+    this.#socket = socket as BunSocket;
     wires.open += 1;
   }
 
@@ -75,18 +80,32 @@ export class Wire {
   }
 
   pause(): void {
-    if (this.open) this.#socket.pause();
+    if (this.#paused || !this.open) return;
+    this.#paused = true;
+    this.#socket.pause();
   }
 
   resume(): void {
-    if (this.open) this.#socket.resume();
+    if (!this.#paused || !this.open) return;
+    this.#paused = false;
+    this.#socket.resume();
+  }
+
+  /** From now on the death of this process resets the connection, until `finish` has sent its FIN. */
+  carryStream(): void {
+    setResetOnClose(this.#socket.fd, "reset");
   }
 
   /** Sends FIN once everything written is out. Reading goes on. */
   finish(): void {
     if (this.#finishing || !this.open) return;
     this.#finishing = true;
-    if (this.#tail === undefined) this.#socket.shutdown();
+    if (this.#tail === undefined) this.#shutdown();
+  }
+
+  #shutdown(): void {
+    setResetOnClose(this.#socket.fd, "fin");
+    this.#socket.shutdown();
   }
 
   /** Sends RST; the owner hears nothing more. */
@@ -113,7 +132,7 @@ export class Wire {
       return;
     }
     this.#keep(undefined);
-    if (this.#finishing) this.#socket.shutdown();
+    if (this.#finishing) this.#shutdown();
     this.owner.drained();
   }
 
