@@ -12,7 +12,7 @@ import { resourceOf } from "./resources.ts";
 export interface Owner {
   apiVersion: string;
   kind: string;
-  metadata: { namespace: string; name: string; uid: string };
+  metadata: { namespace: string; name: string; uid: string; resourceVersion: string };
 }
 
 export interface Executor {
@@ -23,7 +23,7 @@ export interface Executor {
   /** Deletes what is no longer wanted, if it still is the object that was looked at. */
   removeAll(unwanted: readonly ObjectRef[], signal: AbortSignal): Promise<void>;
   /** Writes the status, unless it is there already. */
-  writeStatus(owner: Owner & { status?: unknown }, status: unknown, signal: AbortSignal): Promise<void>;
+  writeStatus(owner: Owner & { status?: object }, status: object, signal: AbortSignal): Promise<void>;
 }
 
 /** Objects of which it is remembered that applying changed nothing though they do not look as wanted. */
@@ -56,7 +56,7 @@ export function createExecutor(kube: Kube, caches: Caches): Executor {
     try {
       const uid = live?.metadata.uid;
       const body = uid === undefined ? wanted : { ...wanted, metadata: { ...wanted.metadata, uid } };
-      const answer = caches.trim(await kube.apply<CachedObject>(body, { signal }));
+      const answer = caches.trim(await kube.apply<CachedObject>(body, signal));
       caches.storeOf(answer)?.put(answer, "write");
       if (!isAsWanted(wanted, answer)) {
         settle(answer.metadata.uid, fingerprint(wanted, answer));
@@ -119,19 +119,29 @@ export function createExecutor(kube: Kube, caches: Caches): Executor {
       }
     },
     async writeStatus(owner, status, signal) {
-      const wanted: unknown = JSON.parse(JSON.stringify(status));
+      const wanted = JSON.parse(JSON.stringify(status)) as Record<string, unknown>;
       if (Bun.deepEquals(wanted, owner.status)) {
         return;
       }
-      const { apiVersion, kind } = owner;
-      const { namespace, name, uid } = owner.metadata;
+      const { namespace, name, resourceVersion } = owner.metadata;
+      const gone = Object.keys(owner.status ?? {}).map((field) => [field, null] as const);
       try {
-        const body = { apiVersion, kind, metadata: { namespace, name, uid }, status: wanted };
-        const answer = caches.trim(await kube.apply<CachedObject>(body, { subresource: "status", signal }));
-        caches.storeOf(answer)?.put(answer, "write");
+        // No server-side apply: it turns a list whose last entry goes into null, which the schema refuses. The whole status is ours anyway.
+        // The version makes sure that it is about the object that was looked at.
+        const body = { metadata: { resourceVersion }, status: { ...Object.fromEntries(gone), ...wanted } };
+        const resource = resourceOf(owner);
+        const answer = await kube.mergePatch<CachedObject>({
+          resource,
+          namespace,
+          name,
+          subresource: "status",
+          body,
+          signal,
+        });
+        caches.storeOf(owner)?.put(caches.trim(answer), "write");
       } catch (error) {
-        // Deleted, or replaced by a successor, in the meantime: there is nothing left to report on.
-        if (!(error instanceof NotFoundError || error instanceof ConflictError)) {
+        // Deleted meanwhile: there is nothing left to report on.
+        if (!(error instanceof NotFoundError)) {
           throw error;
         }
       }

@@ -44,9 +44,10 @@ export interface Kube {
   get<T extends KubeObject>(resource: Resource, namespace: string, name: string, signal?: AbortSignal): Promise<T>;
   create<T extends KubeObject>(object: KubernetesObject, signal?: AbortSignal): Promise<T>;
   /** Server-side apply: takes over the fields in `object` and drops those that we owned before and that are absent now. */
-  apply<T extends KubeObject>(
-    object: KubernetesObject,
-    options?: { subresource?: string; signal?: AbortSignal | undefined },
+  apply<T extends KubeObject>(object: KubernetesObject, signal?: AbortSignal): Promise<T>;
+  /** JSON merge patch (RFC 7396): null removes a field, lists are replaced as a whole. */
+  mergePatch<T extends KubeObject>(
+    call: Pick<Call, "resource" | "namespace" | "name" | "subresource" | "body" | "signal">,
   ): Promise<T>;
   /** Deletes the object only if it is still the one with this uid. */
   remove(
@@ -82,16 +83,17 @@ export function createKube(options: KubeOptions): Kube {
     get: (resource, namespace, name, signal) => request({ verb: "get", resource, namespace, name, signal }),
     create: (object, signal) =>
       request({ verb: "create", ...placeOf(object, false), body: object, query: { fieldManager }, signal }),
-    apply: (object, { subresource, signal } = {}) =>
+    apply: (object, signal) =>
       request({
         verb: "patch",
         ...placeOf(object, true),
-        ...(subresource === undefined ? {} : { subresource }),
         query: { fieldManager, force: "true" },
         contentType: "application/apply-patch+yaml",
         body: object,
         signal,
       }),
+    mergePatch: (call) =>
+      request({ ...call, verb: "patch", query: { fieldManager }, contentType: "application/merge-patch+json" }),
     async remove({ uid, namespace, name, ...type }, signal) {
       const body = { apiVersion: "v1", kind: "DeleteOptions", propagationPolicy: "Background", preconditions: { uid } };
       await request({ verb: "delete", resource: resourceOf(type), namespace, name, body, signal });

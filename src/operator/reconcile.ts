@@ -64,9 +64,9 @@ function living<T extends CachedTunnel | CachedProxy | CachedTarget>(object: T |
 }
 
 /** Decide, apply, and - when something was refused - decide once more what to say about it; prune, one status write, events. */
-async function runPass<Input extends { failures: readonly ApplyFailure[] }, Status>(
+async function runPass<Input extends { failures: readonly ApplyFailure[] }, Status extends object>(
   { executor, events }: ReconcileOptions,
-  owner: Owner & { status?: unknown },
+  owner: Owner & { status?: object },
   input: Input,
   decide: (input: Input) => Plan<Status>,
   signal: AbortSignal,

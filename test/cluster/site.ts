@@ -83,7 +83,20 @@ export async function startSite(name: string, options: SiteOptions = {}): Promis
       const all = Object.entries(await requestsOf(site.operator));
       return Object.fromEntries(all.filter(([call]) => !/^(get|list|watch) | leases /.test(call)));
     },
-    until: (what, probe, deadline = 20_000) => waitFor(what, { deadline }, probe),
+    async until(what, probe, deadline = 30_000) {
+      try {
+        return await waitFor(what, { deadline, interval: 100 }, probe);
+      } catch (error) {
+        // The operator's last words are what one wants to read then.
+        throw new Error(
+          `operator: ${log
+            .slice(-5)
+            .map((line) => JSON.stringify(line))
+            .join("\n")}`,
+          { cause: error },
+        );
+      }
+    },
     async [Symbol.asyncDispose]() {
       await site.operator.stop();
       await plane.api.request(`/api/v1/namespaces/${namespace}`, { method: "DELETE" });

@@ -114,8 +114,6 @@ describe("a Tunnel", () => {
     await site.until("ready", async () => (await reason()) === "True AllPairsReady");
     await objects.patch(resources.tunnel, "db", { spec: { replicas: 0 } });
     await site.until("nothing left", async () => (await objects.list(resources.pod)).length === 0);
-    console.log(JSON.stringify(await objects.get(resources.tunnel, "db")), await site.requests(), JSON.stringify(await objects.list(resources.event),null,1));await Bun.sleep(1000);
-    console.log(JSON.stringify(await objects.get(resources.tunnel, "db")), await site.requests());
     expect(await reason()).toBe("False ScaledToZero");
   });
 

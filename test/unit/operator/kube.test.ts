@@ -139,16 +139,19 @@ test("calls have the paths, methods and parameters of the Kubernetes API and are
   await using server = rig(() => Response.json(object));
   const deployment = { apiVersion: "apps/v1", kind: "Deployment", metadata: { name: "a", namespace: "demo" } };
   await server.kube.apply(deployment);
-  await server.kube.apply(
-    { ...deployment, kind: "Tunnel", apiVersion: "netaminity.exeteres.net/v1" },
-    { subresource: "status" },
-  );
+  await server.kube.mergePatch({
+    resource: resources.tunnel,
+    namespace: "demo",
+    name: "a",
+    subresource: "status",
+    body: {},
+  });
   await server.kube.create({ apiVersion: "v1", kind: "Secret", metadata: { name: "a", namespace: "demo" } });
   await server.kube.remove({ apiVersion: "v1", kind: "Pod", namespace: "demo", name: "a", uid: "u" });
   await server.kube.get(resources.node, "", "n1");
   expect(server.requests).toEqual([
     "PATCH /apis/apps/v1/namespaces/demo/deployments/a?fieldManager=netaminity&force=true",
-    "PATCH /apis/netaminity.exeteres.net/v1/namespaces/demo/tunnels/a/status?fieldManager=netaminity&force=true",
+    "PATCH /apis/netaminity.exeteres.net/v1/namespaces/demo/tunnels/a/status?fieldManager=netaminity",
     "POST /api/v1/namespaces/demo/secrets?fieldManager=netaminity",
     "DELETE /api/v1/namespaces/demo/pods/a",
     "GET /api/v1/nodes/n1",
