@@ -1,0 +1,190 @@
+import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from "bun:test";
+import type { V1Deployment } from "@kubernetes/client-node";
+import { type ControlPlane, startControlPlane, waitFor } from "../support/cluster/index.ts";
+import { chart, renderText } from "./helm.ts";
+
+setDefaultTimeout(120_000);
+
+const namespace = "netaminity-system";
+const kinds = [
+  "customresourcedefinitions,deployments,services,serviceaccounts,configmaps,poddisruptionbudgets,networkpolicies",
+  "clusterroles,clusterrolebindings,roles,rolebindings",
+].join(",");
+
+/** Less than a test's time, so that the wait itself says what did not come. */
+const soon = { deadline: 60_000 };
+
+let plane: ControlPlane;
+
+beforeAll(async () => {
+  plane = await startControlPlane({ controllerManager: true });
+  // A pod that breaks `restricted` cannot be made here.
+  await plane.createNamespace(namespace, { "pod-security.kubernetes.io/enforce": "restricted" });
+  await plane.createNamespace("team-a");
+});
+afterAll(() => plane?.stop());
+
+const helm = (...args: string[]) => plane.helm([...args, "--namespace", namespace]);
+const kubectl = (...args: string[]) => plane.kubectl(args);
+
+/** `Kind namespace/name` of everything that carries the release's label. */
+async function owned(): Promise<string[]> {
+  const columns = "custom-columns=K:.kind,NS:.metadata.namespace,N:.metadata.name";
+  const text = await kubectl(
+    ...["get", kinds, "--all-namespaces", "--selector", "app.kubernetes.io/instance=netaminity"],
+    ...["--no-headers", "--output", columns],
+  ).catch((error: unknown) => {
+    if (String(error).includes("No resources found")) return "";
+    throw error;
+  });
+  const lines = text.split("\n").filter((line) => line.trim() !== "");
+  return lines
+    .map((line) =>
+      line
+        .trim()
+        .replace(/^(\S+)\s+(\S+)\s+(\S+)$/, "$1 $2/$3")
+        .replace("<none>", ""),
+    )
+    .sort();
+}
+
+const definitions = ["proxies", "targets", "tunnels"].map(
+  (plural) => `CustomResourceDefinition /${plural}.netaminity.exeteres.net`,
+);
+
+/** Whether a person or service account may do something, as the API server decides it. */
+async function may(who: string, ...what: string[]): Promise<boolean> {
+  const answer = await kubectl("auth", "can-i", ...what, "--as", who).catch((error: unknown) => {
+    if (String(error).includes("exit code 1: no")) return "no";
+    throw error;
+  });
+  return answer.trim() === "yes";
+}
+
+const tunnel = `
+apiVersion: netaminity.exeteres.net/v1
+kind: Tunnel
+metadata: { name: private-api, namespace: team-a }
+spec:
+  service: { name: private-api, port: 30080 }
+  target: { endpoint: "private-api.private.svc:8080" }
+`;
+
+describe("on a real API server", () => {
+  test("every object is accepted without an unknown field, whatever is switched on", async () => {
+    const manifest = await renderText({
+      operator: {
+        replicas: 2,
+        topologySpreadConstraints: [{ maxSkew: 1, topologyKey: "zone", whenUnsatisfiable: "ScheduleAnyway" }],
+      },
+      config: { proxyHost: "203.0.113.1", watchNamespaces: ["team-a"] },
+      podDisruptionBudget: { enabled: true },
+      networkPolicy: { enabled: true, metricsFrom: [{ namespaceSelector: {} }] },
+      metrics: { dashboard: { enabled: true } },
+    });
+    const said = await plane.kubectl(
+      ["apply", "--server-side", "--dry-run=server", "--validate=strict", "--filename", "-"],
+      {
+        input: manifest,
+      },
+    );
+    const lines = said.trimEnd().split("\n");
+    expect(lines.length).toBeGreaterThan(14);
+    expect(lines.filter((line) => !line.endsWith("serverside-applied (server dry run)"))).toEqual([]);
+  });
+
+  test("install makes a release whose pods may run under restricted, and whose rights are enough and no more", async () => {
+    const notes = await helm("install", "netaminity", chart);
+    expect(notes).toContain("kubectl get tunnel private-api");
+    expect(await owned()).toEqual(
+      [
+        ...definitions,
+        "ClusterRole /netaminity-system-netaminity",
+        "ClusterRole /netaminity-system-netaminity-edit",
+        "ClusterRole /netaminity-system-netaminity-view",
+        "ClusterRoleBinding /netaminity-system-netaminity",
+        `Deployment ${namespace}/netaminity`,
+        `Role ${namespace}/netaminity-leader`,
+        `RoleBinding ${namespace}/netaminity-leader`,
+        `Service ${namespace}/netaminity-metrics`,
+        `ServiceAccount ${namespace}/netaminity`,
+      ].sort(),
+    );
+    // The ReplicaSet's pod was admitted; without nodes it stays pending.
+    await waitFor("a pod of the operator", soon, async () => {
+      const pods = await kubectl("get", "pods", "--namespace", namespace, "--output", "name");
+      return pods.trim() !== "";
+    });
+
+    const operator = `system:serviceaccount:${namespace}:netaminity`;
+    expect(await may(operator, "watch", "tunnels.netaminity.exeteres.net", "--all-namespaces")).toBe(true);
+    expect(await may(operator, "patch", "deployments.apps", "--namespace", "team-a")).toBe(true);
+    expect(await may(operator, "create", "leases.coordination.k8s.io", "--namespace", namespace)).toBe(true);
+    expect(await may(operator, "create", "leases.coordination.k8s.io", "--namespace", "team-a")).toBe(false);
+    expect(await may(operator, "create", "pods", "--namespace", "team-a")).toBe(false);
+    expect(await may(operator, "delete", "tunnels.netaminity.exeteres.net", "--namespace", "team-a")).toBe(false);
+  });
+
+  test("people with view read tunnels, people with edit make them", async () => {
+    await kubectl("create", "rolebinding", "eve", "--clusterrole", "view", "--user", "eve", "--namespace", "team-a");
+    await kubectl("create", "rolebinding", "ann", "--clusterrole", "edit", "--user", "ann", "--namespace", "team-a");
+    const tunnels = "tunnels.netaminity.exeteres.net";
+    // Roles are aggregated by a controller, a moment after they are made.
+    await waitFor("aggregated roles", soon, () => may("ann", "create", tunnels, "--namespace", "team-a"));
+    await waitFor("aggregated roles", soon, () => may("eve", "list", tunnels, "--namespace", "team-a"));
+    expect(await may("eve", "create", tunnels, "--namespace", "team-a")).toBe(false);
+    expect(await may("ann", "update", tunnels, "--subresource", "status", "--namespace", "team-a")).toBe(false);
+    await plane.kubectl(["create", "--as", "ann", "--filename", "-"], { input: tunnel });
+  });
+
+  test("upgrade follows changed values, keeps the tunnels, and takes wide rights back", async () => {
+    await helm(
+      ...["upgrade", "netaminity", chart, "--set", "operator.replicas=2,podDisruptionBudget.enabled=true"],
+      ...["--set", "config.proxyHost=203.0.113.1,config.watchNamespaces={team-a}"],
+    );
+    const names = await owned();
+    expect(names.filter((name) => /^(ClusterRole|Role|PodD)/.test(name))).toEqual([
+      "ClusterRole /netaminity-system-netaminity-edit",
+      "ClusterRole /netaminity-system-netaminity-view",
+      `PodDisruptionBudget ${namespace}/netaminity`,
+      `Role ${namespace}/netaminity-leader`,
+      "Role team-a/netaminity",
+      `RoleBinding ${namespace}/netaminity-leader`,
+      "RoleBinding team-a/netaminity",
+    ]);
+    const deployment = await plane.api.request<V1Deployment>(
+      `/apis/apps/v1/namespaces/${namespace}/deployments/netaminity`,
+    );
+    const environment = deployment.spec?.template.spec?.containers[0]?.env ?? [];
+    expect([
+      deployment.spec?.replicas,
+      environment.find(({ name }) => name === "NETAMINITY_PROXY_HOST")?.value,
+    ]).toEqual([2, "203.0.113.1"]);
+    const operator = `system:serviceaccount:${namespace}:netaminity`;
+    expect(await may(operator, "list", "secrets", "--namespace", "team-a")).toBe(true);
+    expect(await may(operator, "list", "secrets", "--namespace", "kube-system")).toBe(false);
+    expect(await kubectl("get", "tunnels", "--namespace", "team-a", "--output", "name")).toContain("private-api");
+  });
+
+  test("a definition that was changed by hand is put back by an upgrade", async () => {
+    const name = "targets.netaminity.exeteres.net";
+    const path = `/apis/apiextensions.k8s.io/v1/customresourcedefinitions/${name}`;
+    await plane.api.request(path, { method: "PATCH", body: { spec: { names: { shortNames: ["other"] } } } });
+    await helm("upgrade", "netaminity", chart, "--force-conflicts");
+    const shortNames = async () => await kubectl("get", "crd", name, "--output", "jsonpath={.spec.names.shortNames}");
+    expect(await shortNames()).not.toContain("other");
+  });
+
+  test("uninstall leaves the definitions with the tunnels, and nothing else", async () => {
+    await helm("uninstall", "netaminity");
+    expect(await owned()).toEqual(definitions);
+    expect(await kubectl("get", "tunnels", "--namespace", "team-a", "--output", "name")).toContain("private-api");
+  });
+
+  test("the next install takes the definitions over, and can take them away at its end", async () => {
+    await helm("install", "netaminity", chart, "--set", "crds.keep=false");
+    expect(await kubectl("get", "tunnels", "--namespace", "team-a", "--output", "name")).toContain("private-api");
+    await helm("uninstall", "netaminity", "--wait");
+    await waitFor("an empty cluster", soon, async () => (await owned()).length === 0);
+  });
+});
