@@ -45,7 +45,8 @@ const accounts = ["group", "nsswitch.conf", "passwd"];
 export async function rootEntries(binary: string): Promise<TarEntry[]> {
   const files = new Map<string, TarEntry>();
   const add = (path: string, mode: number, content: Uint8Array) => files.set(path, { path, mode, content });
-  for (const name of accounts) add(`etc/${name}`, 0o644, await Bun.file(`${import.meta.dir}/image-etc/${name}`).bytes());
+  for (const name of accounts)
+    add(`etc/${name}`, 0o644, await Bun.file(`${import.meta.dir}/image-etc/${name}`).bytes());
   add(executablePath.slice(1), 0o755, await Bun.file(binary).bytes());
   for (const library of await loadedFiles(binary)) {
     // The path as the loader asks for it, with the content that a chain of links leads to.
