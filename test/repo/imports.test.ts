@@ -1,0 +1,107 @@
+import { describe, expect, test } from "bun:test";
+import manifest from "../../package.json" with { type: "json" };
+import { type Import, importsOf, loadedWith, sourceImports } from "./imports.ts";
+
+const imports = await sourceImports();
+const all = [...imports.values()].flat();
+
+/** Parts of the program and what each may import beside itself; a name with a dot is a file of src. */
+const allowed: Readonly<Record<string, readonly string[]>> = {
+  agent: ["endpoint.ts", "errors.ts", "log.ts", "metrics.ts", "names.ts", "secret.ts"],
+  api: ["endpoint.ts", "errors.ts", "names.ts"],
+  desired: ["api", "endpoint.ts", "names.ts"],
+  plan: ["api", "desired", "endpoint.ts", "names.ts"],
+  operator: ["api", "desired", "endpoint.ts", "errors.ts", "log.ts", "names.ts", "plan"],
+  config: ["endpoint.ts", "errors.ts", "log.ts", "names.ts"],
+  commands: [
+    "agent",
+    "api",
+    "config",
+    "endpoint.ts",
+    "errors.ts",
+    "health.ts",
+    "log.ts",
+    "metrics.ts",
+    "names.ts",
+  ].concat(["operator", "plan", "secret.ts"]),
+};
+
+/** `src/agent/pipe.ts` -> `agent`, `src/log.ts` -> `log.ts`. */
+function partOf(path: string): string {
+  return path.split("/")[1] ?? path;
+}
+
+const describeImport = ({ from, to }: Import) => `${from} imports ${to}`;
+
+describe.each(Object.entries(allowed))("src/%s", (part, others) => {
+  test("imports only the parts that it may", () => {
+    const own = all.filter(
+      ({ from, to }) => partOf(from) === part && from.split("/").length > 2 && to.startsWith("src/"),
+    );
+    const wrong = own.filter(({ to }) => partOf(to) !== part && !others.includes(partOf(to)));
+    expect(wrong.map(describeImport)).toEqual([]);
+  });
+});
+
+test("files directly in src import only each other, except the entry", () => {
+  const wrong = all.filter(
+    ({ from, to }) => from.split("/").length === 2 && to.split("/").length > 2 && to.startsWith("src/"),
+  );
+  expect(wrong.map(describeImport)).toEqual(["src/main.ts imports src/commands/root.ts"]);
+});
+
+test("every part of src has a rule", () => {
+  const parts = new Set([...imports.keys()].filter((path) => path.split("/").length > 2).map(partOf));
+  expect([...parts].filter((part) => !(part in allowed))).toEqual([]);
+});
+
+test("relative imports lead to files that are there, with their suffix", () => {
+  const missing = all.filter(({ to }) => to.startsWith("src/") && !imports.has(to));
+  expect(missing.map(describeImport)).toEqual([]);
+});
+
+test("values of the Kubernetes client are loaded by the operator's own files only", () => {
+  const wrong = all.filter(
+    ({ from, to, typeOnly }) => to.startsWith("@kubernetes/") && !typeOnly && partOf(from) !== "operator",
+  );
+  expect(wrong.map(describeImport)).toEqual([]);
+});
+
+test.each(["src/main.ts", "src/commands/root.ts", "src/commands/proxy.ts", "src/commands/target.ts"])(
+  "%s loads neither the Kubernetes client nor the operator",
+  (entry) => {
+    const loaded = loadedWith(entry, imports);
+    expect(loaded.size).toBeGreaterThan(1);
+    const wrong = [...loaded].filter(([path]) => path.startsWith("@kubernetes/") || partOf(path) === "operator");
+    expect(wrong.map(([path, by]) => `${path} by ${by}`)).toEqual([]);
+  },
+);
+
+test("the check itself sees what is loaded: the operator's command reaches the client of the API server", () => {
+  expect([...loadedWith("src/commands/operator.ts", imports).keys()]).toContain("src/operator/kube.ts");
+});
+
+test("packages are those of package.json, and each of them is used", () => {
+  const packages = all
+    .map(({ to }) => /^(@[^/]+\/[^/]+|[^./@][^/]*)/.exec(to)?.[0])
+    .filter(
+      (name) => name !== undefined && !["src", "bun", "package.json"].includes(name) && !/^(node|bun):/.test(name),
+    );
+  expect([...new Set(packages)].sort()).toEqual(Object.keys(manifest.dependencies).sort());
+});
+
+test("imports are told apart by when they load", () => {
+  const text = `
+    import { a } from "../log.ts";
+    import type { B } from "./b.ts";
+    import "node:fs";
+    console.log(a);
+    const c = await import("./c.ts");
+  `;
+  expect(importsOf("src/agent/x.ts", text)).toEqual([
+    { from: "src/agent/x.ts", to: "src/log.ts", static: true, typeOnly: false },
+    { from: "src/agent/x.ts", to: "node:fs", static: true, typeOnly: false },
+    { from: "src/agent/x.ts", to: "src/agent/c.ts", static: false, typeOnly: false },
+    { from: "src/agent/x.ts", to: "src/agent/b.ts", static: true, typeOnly: true },
+  ]);
+});
