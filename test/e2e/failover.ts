@@ -1,0 +1,156 @@
+/** What fails, while consumers are at work on the Tunnel with one pair. */
+import { beforeEach, describe, expect, test } from "bun:test";
+import type { Fault } from "../support/cluster/index.ts";
+import type { Impact } from "../support/e2e/impact.ts";
+import { nodeOf, podName } from "../support/e2e/kinds.ts";
+import { harm, measure, unharmed } from "../support/e2e/measure.ts";
+import { moveLeaderFrom } from "../support/e2e/operator.ts";
+import { tunnelNamespace } from "../support/e2e/peers.ts";
+import { otherCloudNode, type Site } from "../support/e2e/site.ts";
+import { echoAddress } from "./tunnels.ts";
+
+const namespace = tunnelNamespace;
+const second = 1000;
+
+export function failover(siteNow: () => Site): void {
+  describe("failover under load", () => {
+    let site: Site;
+
+    beforeEach(async () => {
+      site = siteNow();
+      await untilWhole(site);
+    }, 90_000);
+
+    /** Causes a fault where the active proxy pod runs, seen by the consumer on the other cloud node. */
+    const atActiveNode = async (
+      name: string,
+      goal: number,
+      cause: (node: string, pod: string) => Promise<unknown>,
+    ): Promise<Impact> => {
+      const active = await site.kinds.activePod("echo-0");
+      const node = nodeOf(active);
+      const consumer = await site.consumerOn(otherCloudNode(node));
+      return measure(site, { name, goal, consumer, address: echoAddress }, () => cause(node, podName(active)));
+    };
+
+    test("the proxy's agent is killed", async () => {
+      const impact = await atActiveNode("proxy agent killed", 3 * second, (_, pod) =>
+        site.cluster.pods.kill({ namespace, pod }),
+      );
+      expect(impact.corrupt).toBe(0);
+    }, 120_000);
+
+    test("the target's agent is killed", async () => {
+      const [target] = await site.kinds.pods("target", "echo-0");
+      if (target === undefined) throw new Error("no target pod");
+      const impact = await atActiveNode("target agent killed", 3 * second, () =>
+        site.cluster.pods.kill({ namespace, pod: podName(target) }),
+      );
+      expect(impact.corrupt).toBe(0);
+    }, 120_000);
+
+    test("the active proxy pod is deleted", async () => {
+      const impact = await atActiveNode("proxy pod deleted", 3 * second, (_, pod) => deletePod(site, pod));
+      expect(impact.corrupt).toBe(0);
+    }, 120_000);
+
+    test("the target pod is deleted", async () => {
+      const [target] = await site.kinds.pods("target", "echo-0");
+      if (target === undefined) throw new Error("no target pod");
+      const impact = await atActiveNode("target pod deleted", 3 * second, () => deletePod(site, podName(target)));
+      expect(impact.corrupt).toBe(0);
+    }, 120_000);
+
+    test("the node of the active proxy pod is drained", async () => {
+      let drained: Promise<void> = Promise.resolve();
+      let from = "";
+      const impact = await atActiveNode("node drained", 3 * second, async (node) => {
+        from = node;
+        drained = site.cluster.drain(node, 90_000);
+        drained.catch(() => undefined);
+      });
+      try {
+        await drained;
+      } finally {
+        await site.cluster.uncordon(from);
+      }
+      expect(impact.corrupt).toBe(0);
+    }, 180_000);
+
+    test("the node of the active proxy pod is powered off", async () => {
+      let lost = "";
+      try {
+        await moveLeaderFrom(site.cluster, nodeOf(await site.kinds.activePod("echo-0")));
+        const impact = await atActiveNode("node powered off", 10 * second, async (node) => {
+          lost = node;
+          await site.cluster.powerOff(node);
+        });
+        expect(impact.corrupt).toBe(0);
+      } finally {
+        if (lost !== "") await site.cluster.powerOn(lost);
+      }
+    }, 180_000);
+
+    for (const direction of ["both", "in", "out"] as const) {
+      const what = { both: "both directions", in: "towards the node", out: "from the node" }[direction];
+      test(`the link of the active proxy pod's node swallows packets: ${what}`, async () => {
+        let fault: Fault | undefined;
+        try {
+          await moveLeaderFrom(site.cluster, nodeOf(await site.kinds.activePod("echo-0")));
+          const name = `node's link black-holed, ${what}`;
+          const impact = await atActiveNode(name, 10 * second, async (node) => {
+            fault = await site.cluster.blackHole(node, { direction });
+          });
+          expect(impact.corrupt).toBe(0);
+        } finally {
+          await fault?.heal();
+        }
+      }, 180_000);
+    }
+
+    test("the private node's link swallows packets for 10 s", async () => {
+      const consumer = await site.consumerOn("cloud-1");
+      await using load = await consumer.startLoad({ address: echoAddress });
+      const fault = await site.cluster.blackHole("private-1");
+      // The fault itself is what lasts: longer than the deadline after which both ends give their session up.
+      await Bun.sleep(10 * second);
+      const healed = Date.now();
+      await fault.heal();
+      await load.calm();
+      const impact = await load.stop(healed);
+      site.rows.push({ scenario: "private link back after 10 s", impact, goal: 10 * second });
+      expect(impact.corrupt).toBe(0);
+    }, 180_000);
+
+    test("nobody notices that the API server is down", async () => {
+      const impact = await atActiveNode("API server down for 10 s", 0, async () => {
+        await site.cluster.stopApiServer();
+        await Bun.sleep(10 * second);
+        await site.cluster.startApiServer();
+      });
+      expect(harm(impact)).toEqual(unharmed);
+    }, 180_000);
+
+    test("nobody notices that the operator is down", async () => {
+      const scale = (replicas: number): Promise<string> =>
+        site.cluster.kubectl(["scale", "-n", "netaminity-system", "deployment/netaminity", `--replicas=${replicas}`]);
+      const impact = await atActiveNode("operator down for 10 s", 0, async () => {
+        await scale(0);
+        await Bun.sleep(10 * second);
+        await scale(2);
+      });
+      expect(harm(impact)).toEqual(unharmed);
+    }, 180_000);
+  });
+}
+
+/** Nodes, Tunnel and standby as they were before anything failed. */
+async function untilWhole({ cluster, kinds }: Site): Promise<void> {
+  for (const { name } of cluster.nodes) await cluster.untilNodeIs(name, "Ready");
+  await kinds.until("tunnel", "echo", { Ready: "True", Updated: "True" });
+  await kinds.untilLive("echo-0", 2);
+}
+
+async function deletePod(site: Site, pod: string): Promise<void> {
+  await site.cluster.api.request(`/api/v1/namespaces/${namespace}/pods/${pod}`, { method: "DELETE" });
+}

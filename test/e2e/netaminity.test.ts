@@ -1,0 +1,25 @@
+/** The whole product on real kubelets: one cluster with a split network, and a second one that only dials out. */
+import { afterAll, beforeAll } from "bun:test";
+import { printTable, type Site, startSite } from "../support/e2e/site.ts";
+import { failover } from "./failover.ts";
+import { patternOne } from "./pattern-one.ts";
+
+let site: Site | undefined;
+
+beforeAll(async () => {
+  site = await startSite();
+}, 300_000);
+
+afterAll(async () => {
+  if (site === undefined) return;
+  printTable(site);
+  await site[Symbol.asyncDispose]();
+}, 60_000);
+
+const siteNow = (): Site => {
+  if (site === undefined) throw new Error("the cluster did not start");
+  return site;
+};
+
+patternOne(siteNow);
+failover(siteNow);

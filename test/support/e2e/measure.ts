@@ -1,0 +1,39 @@
+/** One scenario: consumers at work, something happens, and what that did to them becomes a row of the table. */
+import type { Consumer, Load } from "./consumer.ts";
+import type { Impact } from "./impact.ts";
+import type { Site } from "./site.ts";
+
+export interface Scenario {
+  /** As the table shall name it. */
+  readonly name: string;
+  /** Milliseconds within which new connections shall succeed again. */
+  readonly goal: number;
+  readonly consumer: Consumer;
+  /** `host:port` of the consumer Service. */
+  readonly address: string;
+  /** Milliseconds that each established connection stays; for ever when absent. */
+  readonly life?: number;
+}
+
+/** Causes it under load and waits until consumers are served well again, a minute at most. */
+export async function measure(
+  site: Pick<Site, "rows">,
+  { name, goal, consumer, address, life = 0 }: Scenario,
+  cause: (load: Load) => Promise<unknown>,
+): Promise<Impact> {
+  await using load = await consumer.startLoad({ address, life });
+  const since = Date.now();
+  await cause(load);
+  await load.calm();
+  const impact = await load.stop(since);
+  site.rows.push({ scenario: name, impact, goal });
+  return impact;
+}
+
+/** What nobody may notice: a rollout, or the loss of what no connection passes. */
+export const unharmed = { corrupt: 0, failed: [], broken: [] };
+
+/** The part of an impact that {@link unharmed} is about. */
+export function harm({ corrupt, failed, broken }: Impact): Pick<Impact, "corrupt" | "failed" | "broken"> {
+  return { corrupt, failed, broken };
+}

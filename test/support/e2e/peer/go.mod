@@ -1,0 +1,3 @@
+module netaminity/peer
+
+go 1.25
