@@ -10,6 +10,7 @@ import { MessageConnection } from "./message-connection.ts";
 import { type Message, type Messages, ProtocolError } from "./protocol.ts";
 import type { SessionIdentity } from "./proxy-session.ts";
 import { Quota } from "./quota.ts";
+import { afterNextPoll } from "./turn.ts";
 import type { Wire } from "./wire.ts";
 
 /** Milliseconds until a peer must have said what it is; bore's limit too. */
@@ -44,7 +45,6 @@ class AuthError extends Error {
 /** One peer before it has proved anything. */
 interface Peer {
   connection: MessageConnection;
-  from: string;
   challenge: Uint8Array;
   /** bore's first step is done. */
   authenticated: boolean;
@@ -73,7 +73,6 @@ export class Handshakes {
   meet(wire: Wire): void {
     const challenge = makeChallenge(this.options.instance, crypto.getRandomValues(new Uint8Array(8)));
     const peer: Peer = {
-      from: formatHostPort(wire.remote),
       challenge,
       authenticated: false,
       connection: new MessageConnection(wire, {
@@ -85,7 +84,7 @@ export class Handshakes {
     if (this.#pending.size >= maxHandshakes && oldest !== undefined) this.#drop(oldest, "overload");
     this.#pending.add(peer);
     this.#unchallenged.push(peer);
-    if (this.#unchallenged.length === 1) setImmediate(() => this.#challenge());
+    if (this.#unchallenged.length === 1) afterNextPoll(() => this.#challenge());
   }
 
   /** A data connection of our own targets speaks first, and is in the pool by now: it needs no challenge. */
@@ -194,7 +193,8 @@ export class Handshakes {
     this.#complain("handshake dropped", peer, reason === "timeout" ? "silent for too long" : "too many at once");
   }
 
-  #complain(message: string, { from }: Peer, reason: string): void {
-    this.#lines.spend((suppressed) => this.options.log.warn(message, { peer: from, reason, suppressed }));
+  #complain(message: string, { connection }: Peer, reason: string): void {
+    const peer = formatHostPort(connection.wire.remote);
+    this.#lines.spend((suppressed) => this.options.log.warn(message, { peer, reason, suppressed }));
   }
 }

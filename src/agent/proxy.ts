@@ -11,6 +11,7 @@ import { readProxyHeader } from "./proxy-header-reader.ts";
 import { NetaminitySession } from "./proxy-session.ts";
 import { Quota } from "./quota.ts";
 import { StreamError, type StreamFacts, Streams } from "./streams.ts";
+import { afterNextPoll } from "./turn.ts";
 import { type Listener, listenWires, type Wire, wires } from "./wire.ts";
 
 export interface ProxyOptions {
@@ -180,7 +181,7 @@ class TunnelProxy implements ProxyCore, ProxyRole {
       return;
     }
     this.#arrived.push(new Consumer(wire));
-    if (this.#arrived.length === 1) setImmediate(() => this.#placeArrived());
+    if (this.#arrived.length === 1) afterNextPoll(() => this.#placeArrived());
     // Bounds what is read ahead when many come at once.
     if (this.#arrived.length > maxReadAhead) wire.pause();
   }
