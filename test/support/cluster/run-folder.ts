@@ -2,7 +2,7 @@
  * The folder of one run: everything that a control plane or cluster writes lies below it, and its number gives the
  * run's addresses. `/tmp/netaminity-clusters/3` is run 3; whoever creates that folder owns the number.
  */
-import { mkdir, mkdtemp, readdir, readFile, rename, rm, writeFile } from "node:fs/promises";
+import { chmod, mkdir, mkdtemp, readdir, readFile, rename, rm, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 
 const runsFolder = "/tmp/netaminity-clusters";
@@ -41,6 +41,8 @@ export async function claimRun(name: string, options: { readonly persistent: boo
     throw new Error(`cluster name: ${JSON.stringify(name)} is not 1-32 of a-z, 0-9 and inner "-"`);
   }
   await mkdir(runsFolder, { recursive: true });
+  // Shared by all users, as /tmp is; only the one who made it may say so.
+  await chmod(runsFolder, 0o1777).catch(() => undefined);
   if ((await listRuns()).some((run) => run.name === name)) throw new Error(`cluster ${name} exists already`);
   const owner = options.persistent ? undefined : await processIdentity(process.pid);
   const prepared = await mkdtemp(join(runsFolder, ".new-"));

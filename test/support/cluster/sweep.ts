@@ -18,7 +18,7 @@ export async function sweepRun(run: Run): Promise<void> {
   await killRunProcesses(run, () => true);
   await unmountBelow(run.folder);
   await removeNetwork(run);
-  await removeCgroups(cgroupFolder, cgroupName(run), 3);
+  await removeCgroups(cgroupName(run));
   await rm(run.folder, { recursive: true, force: true });
 }
 
@@ -72,44 +72,48 @@ async function listFolder(folder: string): Promise<string[]> {
 
 /** Unmounts what is mounted below a folder, the last mounted first. */
 export async function unmountBelow(folder: string): Promise<void> {
-  const mounts = (await readFile("/proc/self/mountinfo", "utf8"))
+  const mounts = await mountsBelow(folder);
+  if (mounts.length === 0) return;
+  // Lazily: a namespace that copied the mount while it was busy must not keep the folder alive.
+  await unlessGone(["umount", "--lazy", ...mounts], async () => (await mountsBelow(folder)).length === 0);
+}
+
+async function mountsBelow(folder: string): Promise<string[]> {
+  return (await readFile("/proc/self/mountinfo", "utf8"))
     .split("\n")
     .map((line) => (line.split(" ")[4] ?? "").replaceAll("\\040", " "))
     .filter((point) => point.startsWith(`${folder}/`))
     .reverse();
-  // Lazily: a namespace that copied the mount while it was busy must not keep the folder alive.
-  if (mounts.length > 0) await runCommand(["umount", "--lazy", ...mounts]);
 }
 
 async function removeNetwork(run: Run): Promise<void> {
-  const links = (await listFolder("/sys/class/net")).filter((name) => name.startsWith(`${bridgeName(run)}-`));
-  for (const link of links) await ignoreGone(["ip", "link", "del", link], link);
-  for (const namespace of await listFolder("/run/netns")) {
-    if (namespace.startsWith(namespacePrefix(run))) await runCommand(["ip", "netns", "del", namespace]);
-  }
   const bridge = bridgeName(run);
-  if ((await listFolder("/sys/class/net")).includes(bridge)) await ignoreGone(["ip", "link", "del", bridge], bridge);
+  const links = (await listFolder("/sys/class/net")).filter((name) => name === bridge || name.startsWith(`${bridge}-`));
+  for (const link of links.sort().reverse()) await removeListed("/sys/class/net", link, ["ip", "link", "del", link]);
+  const namespaces = (await listFolder("/run/netns")).filter((name) => name.startsWith(namespacePrefix(run)));
+  for (const name of namespaces) await removeListed("/run/netns", name, ["ip", "netns", "del", name]);
 }
 
-/** A link may go by itself between the look and the deletion, when its peer's namespace ends. */
-async function ignoreGone(command: readonly string[], link: string): Promise<void> {
+async function removeListed(folder: string, name: string, command: readonly string[]): Promise<void> {
+  await unlessGone(command, async () => !(await listFolder(folder)).includes(name));
+}
+
+/** A thing may go by itself, or by another process that sweeps, between the look and the removal. */
+async function unlessGone(command: readonly string[], isGone: () => Promise<boolean>): Promise<void> {
   try {
     await runCommand(command);
   } catch (error) {
-    if ((await listFolder("/sys/class/net")).includes(link)) throw error;
+    if (!(await isGone())) throw error;
   }
 }
 
-/** Removes cgroups of that name in every hierarchy, the deepest first; `depth` bounds how far down hierarchies lie. */
-async function removeCgroups(folder: string, name: string, depth: number): Promise<void> {
-  for (const entry of await readdir(folder, { withFileTypes: true }).catch(() => [])) {
-    if (!entry.isDirectory()) continue;
-    const path = join(folder, entry.name);
-    if (entry.name === name) await removeTree(path);
-    else if (depth > 1 && folder === cgroupFolder) await removeCgroups(path, name, depth - 1);
-  }
+/** cgroup v2 has it directly below, v1 once below each controller. */
+async function removeCgroups(name: string): Promise<void> {
+  const controllers = await listFolder(cgroupFolder);
+  for (const place of ["", ...controllers]) await removeTree(join(cgroupFolder, place, name));
 }
 
+/** Cgroups are folders whose files cannot be removed: only empty folders can, the deepest first. */
 async function removeTree(folder: string): Promise<void> {
   for (const entry of await readdir(folder, { withFileTypes: true }).catch(() => [])) {
     if (entry.isDirectory()) await removeTree(join(folder, entry.name));
