@@ -1,3 +1,4 @@
+import type { HostPort } from "../../src/endpoint.ts";
 import type { TcpSocket } from "./tcp.ts";
 import { type ConnectOptions, connectTcp, type ListenOptions, listenTcp, type TcpServer } from "./tcp-ends.ts";
 import type { Tunnel, TunnelKind, TunnelOptions } from "./tunnel.ts";
@@ -9,6 +10,22 @@ export interface Rig extends AsyncDisposable {
   connect(options?: ConnectOptions): Promise<TcpSocket>;
   /** Connects a consumer and returns it with the backend's end of the same stream. No other consumer may connect meanwhile. */
   pair(options?: ConnectOptions): Promise<{ consumer: TcpSocket; server: TcpSocket }>;
+}
+
+/**
+ * Connects and waits for the connection to be refused or reset; anything else fails. The reset may be seen before the connection is:
+ * then the attempt itself fails with it.
+ */
+export async function isTurnedAway({ host, port }: HostPort, deadline = 3000): Promise<void> {
+  const outcome = await connectTcp(port, { host }).then(
+    async (consumer) => {
+      await consumer.untilClosed(deadline);
+      return consumer.received > 0 ? "it was served" : (consumer.reset ?? "it ended with FIN");
+    },
+    (error: NodeJS.ErrnoException) => error.code ?? error.message,
+  );
+  if (outcome !== "ECONNRESET" && outcome !== "ECONNREFUSED")
+    throw new Error(`a consumer was not turned away: ${outcome}`);
 }
 
 export async function openRig(

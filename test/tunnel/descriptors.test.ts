@@ -4,7 +4,7 @@ import { connectTcp, listenEcho } from "../support/tcp-ends.ts";
 import { type Implementation, metricsOf, untilMetric, untilReady } from "../support/tunnel.ts";
 import { compiled, compiledWith } from "../support/tunnel-compiled.ts";
 
-const few = compiledWith((command) => ["/bin/sh", "-c", 'ulimit -n 64; exec "$@"', "sh", ...command]);
+const few = compiledWith((command) => ["/bin/sh", "-c", 'ulimit -n 200; exec "$@"', "sh", ...command]);
 
 /** Opens more consumers than descriptors are left for, lets go of them, and checks that the tunnel is as good as before. */
 async function overload(proxySide: Implementation, targetSide: Implementation): Promise<void> {
@@ -15,7 +15,7 @@ async function overload(proxySide: Implementation, targetSide: Implementation): 
   const crowd: TcpSocket[] = [];
   {
     await using stack = new AsyncDisposableStack();
-    for (let count = 0; count < 120; count += 1) {
+    for (let count = 0; count < 400; count += 1) {
       const socket = await connectTcp(proxy.consumers.port).catch(() => undefined);
       if (socket === undefined) continue;
       crowd.push(stack.use(socket));
@@ -23,8 +23,8 @@ async function overload(proxySide: Implementation, targetSide: Implementation): 
     }
     for (const socket of crowd)
       await socket.until((one) => one.received > 0 || one.closed, "a consumer is served or reset", 15_000);
-    expect(crowd.filter((socket) => socket.received > 0).length).toBeGreaterThan(5);
-    expect(crowd.filter((socket) => socket.reset !== undefined).length).toBeGreaterThan(20);
+    expect(crowd.filter((socket) => socket.received > 0).length).toBeGreaterThan(50);
+    expect(crowd.filter((socket) => socket.reset !== undefined).length).toBeGreaterThan(100);
     // The session lives on descriptors that consumers cannot take.
     await untilReady(proxy);
     await untilReady(target);
@@ -40,7 +40,7 @@ async function overload(proxySide: Implementation, targetSide: Implementation): 
     limited.log.lines.filter((line) => line.message.includes("too many open files")).length,
     limited.log.text(),
   ).toBe(1);
-  expect((await metricsOf(limited)).sum("process_max_fds")).toBe(64);
+  expect((await metricsOf(limited)).sum("process_max_fds")).toBe(200);
 }
 
 test("a proxy that runs out of descriptors says so once, turns the rest away, and recovers", () =>

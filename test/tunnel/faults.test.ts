@@ -5,6 +5,7 @@ import { connectTcp, listenEcho, listenTcp } from "../support/tcp-ends.ts";
 import { type Implementation, type RunningRole, untilReady, untilUnready } from "../support/tunnel.ts";
 import { compiled } from "../support/tunnel-compiled.ts";
 import { inProcess } from "../support/tunnel-inprocess.ts";
+import { isTurnedAway } from "../support/tunnel-rig.ts";
 
 const deadline = 700;
 
@@ -70,8 +71,7 @@ describe("processes that die or stop", () => {
     await untilReady(proxy);
     signal(target, "SIGSTOP");
     await untilUnready(proxy);
-    await using consumer = await connectTcp(proxy.consumers.port);
-    await consumer.untilReset(3000);
+    await isTurnedAway(proxy.consumers);
     signal(target, "SIGCONT");
     await untilReady(proxy, 20_000);
     await opensAndEchoes(proxy.consumers.port);

@@ -103,5 +103,6 @@ test("thousands of consumers that come while the only target has stopped are all
   expect(consumers.filter((consumer) => consumer.reset === undefined)).toEqual([]);
   expect((proxy.process?.memory() ?? 0) / mebibyte).toBeLessThan(64);
   target.process?.signal("SIGCONT");
-  await untilReady(proxy, 20_000);
+  await untilReady(target, 20_000);
+  await untilReady(proxy);
 }, 60_000);

@@ -2,7 +2,7 @@ import { describe, expect, test } from "bun:test";
 import { startCgroup } from "../support/process-cgroup.ts";
 import type { TcpSocket } from "../support/tcp.ts";
 import { connectTcp, listenEcho, listenTcp } from "../support/tcp-ends.ts";
-import { type RunningRole, tunnelOf } from "../support/tunnel.ts";
+import { type RunningRole, tunnelOf, untilReady } from "../support/tunnel.ts";
 import { compiled, compiledWith } from "../support/tunnel-compiled.ts";
 import { openRig } from "../support/tunnel-rig.ts";
 import { pattern } from "./cases.ts";
@@ -82,6 +82,8 @@ test("each role stays inside a cgroup of 64 MiB while 500 streams move data at o
   await using backend = await listenEcho();
   await using proxy = await compiledWith(proxyGroup.launch).startProxy();
   await using target = await compiledWith(targetGroup.launch).startTarget({ proxy: proxy.rendezvous, backend });
+  await untilReady(target);
+  await untilReady(proxy);
   await using stack = new AsyncDisposableStack();
   const consumers: TcpSocket[] = [];
   for (let count = 0; count < 500; count += 50) {

@@ -1,8 +1,8 @@
 import { describe, expect, test } from "bun:test";
-import { connectTcp, listenTcp } from "../support/tcp-ends.ts";
+import { listenTcp } from "../support/tcp-ends.ts";
 import { type RunningProxy, type RunningTarget, tunnelOf, untilUnready } from "../support/tunnel.ts";
 import { compiled } from "../support/tunnel-compiled.ts";
-import { openRig } from "../support/tunnel-rig.ts";
+import { isTurnedAway, openRig } from "../support/tunnel-rig.ts";
 
 const kind = tunnelOf(compiled);
 
@@ -16,17 +16,6 @@ function rolesOf(tunnel: { proxy: RunningProxy | undefined; target: RunningTarge
   return { proxy: tunnel.proxy, target: tunnel.target };
 }
 
-async function isTurnedAway(port: number): Promise<void> {
-  const outcome = await connectTcp(port).then(
-    async (consumer) => {
-      await consumer.untilClosed(3000);
-      return consumer.reset;
-    },
-    (error: NodeJS.ErrnoException) => error.code,
-  );
-  expect(["ECONNRESET", "ECONNREFUSED"]).toContain(outcome ?? "a clean end");
-}
-
 describe.each(["SIGTERM", "SIGINT"] as const)("after %s", (stop) => {
   test.each(["proxy", "target"] as const)("the %s lets a running stream end and exits with 0", async (side) => {
     await using rig = await openRig(kind);
@@ -35,7 +24,7 @@ describe.each(["SIGTERM", "SIGINT"] as const)("after %s", (stop) => {
     await consumer.send("before");
     role.process?.signal(stop);
     await untilUnready(role);
-    await isTurnedAway(rig.tunnel.consumers.port);
+    await isTurnedAway(rig.tunnel.consumers);
     await consumer.send(" and after");
     await server.untilReceived(16);
     await server.send("answer");
