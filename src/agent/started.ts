@@ -8,7 +8,10 @@ const patience = 2;
 
 const started = encode("Started", null);
 const nothing = new Uint8Array(0);
-const unanswered = new Deadlines<Answer>(patience, (answer) => answer.attach(nothing));
+const unanswered = new Deadlines<Answer>(patience, (answer) => {
+  // A stream that was reset meanwhile has no wires any more.
+  if (answer.wire.open) answer.attach(nothing);
+});
 
 /** Owns a backend's wire until the proxy has been told that it is connected. */
 class Answer implements WireOwner {
@@ -19,7 +22,7 @@ class Answer implements WireOwner {
 
   attach(first: Uint8Array): void {
     unanswered.delete(this);
-    if (this.wire.open) this.pipe.attach(this.pipe.back, first, started);
+    this.pipe.attach(this.pipe.back, first, started);
   }
 
   received(chunk: Uint8Array): void {
@@ -31,6 +34,7 @@ class Answer implements WireOwner {
   }
 
   ended(): void {
+    // The wire may be closed already: both directions have ended before the answer was sent.
     this.attach(nothing);
     this.pipe.back.ended();
   }
