@@ -1,5 +1,6 @@
-import { Document, visit } from "yaml";
+import { Document, isMap, isSeq } from "yaml";
 
+/** Length in JSON up to which a map or list takes one line. */
 const lineLength = 320;
 
 /**
@@ -8,13 +9,21 @@ const lineLength = 320;
  * Strings that YAML 1.1 takes for something else (off, yes) are quoted, because kubectl reads YAML so.
  */
 export function compactYaml(value: object): string {
-  const document = new Document(value, { aliasDuplicateObjects: false, compat: "yaml-1.1" });
-  visit(document, {
-    Collection: (_key, node) => {
-      if (JSON.stringify(node.toJS(document)).length > lineLength) return undefined;
-      node.flow = true;
-      return visit.SKIP;
-    },
-  });
+  const plain: unknown = JSON.parse(JSON.stringify(value));
+  const document = new Document(plain, { aliasDuplicateObjects: false, compat: "yaml-1.1" });
+  markShort(document.contents, plain);
   return document.toString({ lineWidth: 0, indentSeq: false, flowCollectionPadding: false });
+}
+
+/** `node` is the YAML node of `value`. */
+function markShort(node: unknown, value: unknown): void {
+  if (!isMap(node) && !isSeq(node)) return;
+  if (JSON.stringify(value).length <= lineLength) {
+    node.flow = true;
+    return;
+  }
+  const values = Object.values(value as object);
+  node.items.forEach((item, index) => {
+    markShort(isMap(node) ? (item as { value: unknown }).value : item, values[index]);
+  });
 }
