@@ -1,7 +1,10 @@
 import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from "bun:test";
-import type { V1Deployment } from "@kubernetes/client-node";
+import { join } from "node:path";
+import type { V1Deployment, V1DeploymentList, V1SubjectAccessReview } from "@kubernetes/client-node";
+import packageFile from "../../package.json" with { type: "json" };
 import { type ControlPlane, startControlPlane, waitFor } from "../support/cluster/index.ts";
-import { chart, renderText } from "./helm.ts";
+import { type RunningProcess, startProcess } from "../support/process.ts";
+import { chart, renderText, repository } from "./helm.ts";
 
 setDefaultTimeout(120_000);
 
@@ -13,6 +16,8 @@ const kinds = [
 
 /** Less than a test's time, so that the wait itself says what did not come. */
 const soon = { deadline: 60_000 };
+
+const main = join(repository, "src/main.ts");
 
 let plane: ControlPlane;
 
@@ -52,13 +57,49 @@ const definitions = ["proxies", "targets", "tunnels"].map(
   (plural) => `CustomResourceDefinition /${plural}.netaminity.exeteres.net`,
 );
 
-/** Whether a person or service account may do something, as the API server decides it. */
-async function may(who: string, ...what: string[]): Promise<boolean> {
-  const answer = await kubectl("auth", "can-i", ...what, "--as", who).catch((error: unknown) => {
-    if (String(error).includes("exit code 1: no")) return "no";
-    throw error;
+/** Whether a user may `verb` such resources (`plural.group`) in a namespace, absent: in all, as the API server decides it. */
+async function may(user: string, verb: string, resources: string, inNamespace?: string): Promise<boolean> {
+  const [path = "", ...group] = resources.split(".");
+  const [resource, subresource] = path.split("/");
+  const resourceAttributes = { verb, group: group.join("."), resource, subresource, namespace: inNamespace };
+  const review = await plane.api.request<V1SubjectAccessReview>("/apis/authorization.k8s.io/v1/subjectaccessreviews", {
+    body: { apiVersion: "authorization.k8s.io/v1", kind: "SubjectAccessReview", spec: { user, resourceAttributes } },
   });
-  return answer.trim() === "yes";
+  return review.status?.allowed === true;
+}
+
+const operatorUser = `system:serviceaccount:${namespace}:netaminity`;
+const tunnels = "tunnels.netaminity.exeteres.net";
+
+const deploymentPath = `/apis/apps/v1/namespaces/${namespace}/deployments/netaminity`;
+
+/** The operator as a process of this machine, with the environment and the rights that its Deployment has. */
+async function startOperator(): Promise<{ process: RunningProcess; isReady: () => Promise<boolean> }> {
+  const [{ spec }, kubeconfig] = await Promise.all([
+    plane.api.request<V1Deployment>(deploymentPath),
+    plane.serviceAccountKubeconfig(namespace, "netaminity"),
+  ]);
+  const [container] = spec?.template.spec?.containers ?? [];
+  const variables = (container?.env ?? []).map(({ name, value, valueFrom }) => {
+    const field = valueFrom?.fieldRef?.fieldPath;
+    return [name, value ?? (field === "metadata.namespace" ? namespace : "")] as const;
+  });
+  const operator = startProcess([process.execPath, "run", main, ...(container?.args ?? [])], {
+    ...Object.fromEntries(variables),
+    KUBECONFIG: kubeconfig,
+    NETAMINITY_HEALTH_LISTEN: "127.0.0.1:0",
+  });
+  const { fields } = await operator.log.first("listening", {}, soon.deadline);
+  return { process: operator, isReady: async () => (await fetch(`http://${fields.health}/readyz`)).ok };
+}
+
+const complaints = ({ log }: RunningProcess) => log.lines.filter(({ level }) => level === "warn" || level === "error");
+
+/** Images of the agents that the operator has made Deployments for. */
+async function agentImages(): Promise<string[]> {
+  const path = "/apis/apps/v1/namespaces/team-a/deployments?labelSelector=app.kubernetes.io/managed-by%3Dnetaminity";
+  const { items } = await plane.api.request<V1DeploymentList>(path);
+  return items.flatMap(({ spec }) => (spec?.template.spec?.containers ?? []).map(({ image = "" }) => image));
 }
 
 const tunnel = `
@@ -116,25 +157,36 @@ describe("on a real API server", () => {
       return pods.trim() !== "";
     });
 
-    const operator = `system:serviceaccount:${namespace}:netaminity`;
-    expect(await may(operator, "watch", "tunnels.netaminity.exeteres.net", "--all-namespaces")).toBe(true);
-    expect(await may(operator, "patch", "deployments.apps", "--namespace", "team-a")).toBe(true);
-    expect(await may(operator, "create", "leases.coordination.k8s.io", "--namespace", namespace)).toBe(true);
-    expect(await may(operator, "create", "leases.coordination.k8s.io", "--namespace", "team-a")).toBe(false);
-    expect(await may(operator, "create", "pods", "--namespace", "team-a")).toBe(false);
-    expect(await may(operator, "delete", "tunnels.netaminity.exeteres.net", "--namespace", "team-a")).toBe(false);
+    expect(await may(operatorUser, "watch", tunnels)).toBe(true);
+    expect(await may(operatorUser, "patch", "deployments.apps", "team-a")).toBe(true);
+    expect(await may(operatorUser, "create", "leases.coordination.k8s.io", namespace)).toBe(true);
+    expect(await may(operatorUser, "create", "leases.coordination.k8s.io", "team-a")).toBe(false);
+    expect(await may(operatorUser, "create", "pods", "team-a")).toBe(false);
+    expect(await may(operatorUser, "delete", tunnels, "team-a")).toBe(false);
   });
 
   test("people with view read tunnels, people with edit make them", async () => {
     await kubectl("create", "rolebinding", "eve", "--clusterrole", "view", "--user", "eve", "--namespace", "team-a");
     await kubectl("create", "rolebinding", "ann", "--clusterrole", "edit", "--user", "ann", "--namespace", "team-a");
-    const tunnels = "tunnels.netaminity.exeteres.net";
     // Roles are aggregated by a controller, a moment after they are made.
-    await waitFor("aggregated roles", soon, () => may("ann", "create", tunnels, "--namespace", "team-a"));
-    await waitFor("aggregated roles", soon, () => may("eve", "list", tunnels, "--namespace", "team-a"));
-    expect(await may("eve", "create", tunnels, "--namespace", "team-a")).toBe(false);
-    expect(await may("ann", "update", tunnels, "--subresource", "status", "--namespace", "team-a")).toBe(false);
+    await waitFor("aggregated roles", soon, () => may("ann", "create", tunnels, "team-a"));
+    await waitFor("aggregated roles", soon, () => may("eve", "list", tunnels, "team-a"));
+    expect(await may("eve", "create", tunnels, "team-a")).toBe(false);
+    expect(await may("ann", "update", "tunnels/status.netaminity.exeteres.net", "team-a")).toBe(false);
     await plane.kubectl(["create", "--as", "ann", "--filename", "-"], { input: tunnel });
+  });
+
+  test("the operator works with the settings and the rights of the release", async () => {
+    const { process, isReady } = await startOperator();
+    await using _ = process;
+    await waitFor("a ready operator", soon, isReady);
+    // The target's Deployment follows when the proxy's endpoint is known.
+    await waitFor("Deployments of the tunnel", soon, async () => (await agentImages()).length === 2);
+    const image = `ghcr.io/exeteres/netaminity:${packageFile.version}`;
+    expect(await agentImages()).toEqual([image, image]);
+    expect(complaints(process)).toEqual([]);
+    process.signal("SIGTERM");
+    expect(await process.exited(soon.deadline)).toBe(0);
   });
 
   test("upgrade follows changed values, keeps the tunnels, and takes wide rights back", async () => {
@@ -152,18 +204,26 @@ describe("on a real API server", () => {
       `RoleBinding ${namespace}/netaminity-leader`,
       "RoleBinding team-a/netaminity",
     ]);
-    const deployment = await plane.api.request<V1Deployment>(
-      `/apis/apps/v1/namespaces/${namespace}/deployments/netaminity`,
-    );
+    const deployment = await plane.api.request<V1Deployment>(deploymentPath);
     const environment = deployment.spec?.template.spec?.containers[0]?.env ?? [];
     expect([
       deployment.spec?.replicas,
       environment.find(({ name }) => name === "NETAMINITY_PROXY_HOST")?.value,
     ]).toEqual([2, "203.0.113.1"]);
-    const operator = `system:serviceaccount:${namespace}:netaminity`;
-    expect(await may(operator, "list", "secrets", "--namespace", "team-a")).toBe(true);
-    expect(await may(operator, "list", "secrets", "--namespace", "kube-system")).toBe(false);
+    expect(await may(operatorUser, "list", "secrets", "team-a")).toBe(true);
+    expect(await may(operatorUser, "list", "secrets", "kube-system")).toBe(false);
     expect(await kubectl("get", "tunnels", "--namespace", "team-a", "--output", "name")).toContain("private-api");
+  });
+
+  test("the operator works with the narrow rights too", async () => {
+    await kubectl("delete", "deployments", "--all", "--namespace", "team-a");
+    const { process, isReady } = await startOperator();
+    await using _ = process;
+    await waitFor("a ready operator", soon, isReady);
+    await waitFor("Deployments of the tunnel", soon, async () => (await agentImages()).length === 2);
+    expect(complaints(process)).toEqual([]);
+    process.signal("SIGTERM");
+    expect(await process.exited(soon.deadline)).toBe(0);
   });
 
   test("a definition that was changed by hand is put back by an upgrade", async () => {
