@@ -56,8 +56,11 @@ async function configureNode(run: Run, node: NodePlan, nodes: readonly NodePlan[
     ],
     node,
   );
-  const sysctl = ["net.ipv4.ip_forward=1", "net.ipv4.conf.all.rp_filter=0", "net.ipv4.conf.default.rp_filter=0"];
-  await runCommand(inNamespace(node, ["sysctl", "-q", "-w", ...sysctl]));
+  const settings = ["ip_forward=1", "conf/all/rp_filter=0", "conf/default/rp_filter=0"].map((each) => {
+    const [path, value] = each.split("=");
+    return `echo ${value} > /proc/sys/net/ipv4/${path}`;
+  });
+  await runCommand(inNamespace(node, ["sh", "-ec", settings.join("\n")]));
   if (node.kind === "private") await nft(node, oneWayRules("uplink", "eth0"));
 }
 
