@@ -6,6 +6,40 @@ export function isAsWanted(wanted: DesiredObject, live: CachedObject): boolean {
   return holds(wanted, live, "");
 }
 
+/**
+ * The JSON merge patch that undoes what others added inside of owned fields: entries of lists and of selectors. Server-side apply keeps
+ * such additions, though a Service with one more key in its selector leads nowhere. Undefined when there is nothing to undo.
+ */
+export function restoration(wanted: DesiredObject, live: CachedObject): Record<string, unknown> | undefined {
+  const { apiVersion: _version, kind: _kind, metadata: _metadata, ...content } = wanted;
+  return difference(content, live as unknown as Fields, "");
+}
+
+type Fields = Record<string, unknown>;
+
+function difference(wanted: Fields, live: Fields, parent: string): Fields | undefined {
+  const patch: Fields = {};
+  if (exactParents.has(parent)) {
+    for (const key of Object.keys(live).filter((name) => !(name in wanted))) {
+      patch[key] = null;
+    }
+  }
+  for (const [key, value] of Object.entries(wanted)) {
+    const found = live[key];
+    if (holds(value, found, key)) {
+      continue;
+    }
+    const inner = isRecord(value) && isRecord(found) ? difference(value, found, key) : value;
+    if (inner !== undefined) {
+      patch[key] = inner;
+    }
+  }
+  return Object.keys(patch).length === 0 ? undefined : patch;
+}
+
+/** Maps in which one more entry changes what the others mean; the API treats them as one value. */
+const exactParents = new Set(["selector", "matchLabels", "nodeSelector"]);
+
 /** Where resource quantities stand, which the API server rewrites ("0.5" becomes "500m"). */
 const quantityParents = new Set(["requests", "limits"]);
 
@@ -19,6 +53,7 @@ function holds(wanted: unknown, live: unknown, parent: string): boolean {
   if (isRecord(wanted)) {
     return (
       isRecord(live) &&
+      !(exactParents.has(parent) && Object.keys(live).some((key) => !(key in wanted))) &&
       Object.entries(wanted).every(([key, value]) =>
         holds(value, live[key], quantityParents.has(parent) ? parent : key),
       )

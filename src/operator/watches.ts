@@ -53,7 +53,6 @@ export function keysOf(
 
 function concerned(object: CachedObject, caches: Pick<Caches, "proxies" | "targets" | "pods">): Key[] {
   const { namespace = "", name } = object.metadata;
-  const own = ownKindOf(object);
   switch (object.kind) {
     case "Node":
       return caches.pods.indexed(onNode(name)).flatMap((pod) => workloadKeys(pod));
@@ -67,8 +66,13 @@ function concerned(object: CachedObject, caches: Pick<Caches, "proxies" | "targe
       ];
       return [...ownerKeys(object), ...users.map((user) => keyFor(user.kind, namespace, user.metadata.name))];
     }
+    case "Proxy":
+    case "Target":
+      return [keyFor(object.kind, namespace, name), ...ownerKeys(object), ...tunnelInTheWay(object)];
+    case "Tunnel":
+      return [keyFor(object.kind, namespace, name)];
     default:
-      return [...(own === undefined ? [] : [keyFor(own, namespace, name)]), ...ownerKeys(object)];
+      return ownerKeys(object);
   }
 }
 
@@ -78,6 +82,12 @@ function ownerKeys(object: CachedObject): Key[] {
   );
   const kind = owner?.apiVersion.startsWith(`${apiGroup}/`) === true ? ownKindOf(owner) : undefined;
   return owner === undefined || kind === undefined ? [] : [keyFor(kind, object.metadata.namespace ?? "", owner.name)];
+}
+
+/** The Tunnel that would like to have this name for one of its pairs: it waits for a user's object to go. */
+function tunnelInTheWay({ metadata: { namespace = "", name } }: CachedObject): Key[] {
+  const tunnel = /^(.+)-\d{1,2}$/.exec(name)?.[1];
+  return tunnel === undefined ? [] : [keyFor("Tunnel", namespace, tunnel)];
 }
 
 function workloadKeys({ metadata: { namespace = "", labels: own = {} } }: CachedPod): Key[] {

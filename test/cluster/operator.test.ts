@@ -2,5 +2,8 @@
 import { stopPlaneAfterAll } from "./plane.ts";
 import "./definition.cases.ts";
 import "./tunnel.cases.ts";
+import "./patterns.cases.ts";
+import "./children.cases.ts";
+import "./status.cases.ts";
 
 stopPlaneAfterAll();

@@ -13,6 +13,7 @@ export interface Site extends AsyncDisposable {
   namespace: string;
   objects: Objects;
   operator: Operator;
+  settings: PlanSettings;
   /** Kubeconfig file of the operator's ServiceAccount. */
   kubeconfig: string;
   /** Stops the operator and starts it anew, as a rollout does. */
@@ -71,7 +72,7 @@ export async function startSite(name: string, options: SiteOptions = {}): Promis
       ...more,
     });
   const site: Site = {
-    ...{ plane, namespace, kubeconfig, log },
+    ...{ plane, namespace, kubeconfig, log, settings: { ...settings, ...options.settings } },
     objects: objectsOf(plane, namespace),
     operator: start(),
     async restart(more) {

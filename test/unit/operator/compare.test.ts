@@ -1,11 +1,12 @@
 import { describe, expect, test } from "bun:test";
 import { withHash } from "../../../src/desired/applied.ts";
 import type { CachedObject } from "../../../src/operator/caches.ts";
-import { isAsWanted } from "../../../src/operator/compare.ts";
+import { isAsWanted, restoration } from "../../../src/operator/compare.ts";
 import type { DesiredObject } from "../../../src/plan/plan.ts";
 
 const metadata = { name: "a", namespace: "demo" };
-const wantedOf = (spec: unknown) => ({ apiVersion: "v1", kind: "Service", metadata, spec }) as DesiredObject;
+const wantedOf = (spec: unknown) =>
+  ({ apiVersion: "v1", kind: "Service", metadata, spec }) as DesiredObject & { spec: unknown };
 const liveOf = (spec: unknown) =>
   ({
     apiVersion: "v1",
@@ -39,6 +40,8 @@ const cases: Record<string, [wanted: unknown, live: unknown, same: boolean]> = {
     true,
   ],
   "another quantity": [{ limits: { cpu: "0.5" } }, { limits: { cpu: "501m" } }, false],
+  "a selector with one more key": [{ selector: { a: "b" } }, { selector: { a: "b", c: "d" } }, false],
+  "labels with one more key": [{ labels: { a: "b" } }, { labels: { a: "b", c: "d" } }, true],
   "texts that only look like quantities": [{ env: { value: "1000m" } }, { env: { value: "1" } }, false],
 };
 
@@ -61,4 +64,20 @@ test("a field that is no longer wanted changes the hash, so that it is taken off
   const unchanged = { type: "ClusterIP", nodeSelector: { a: "b" } };
   expect(isAsWanted(withHash(before), live(before, unchanged))).toBe(true);
   expect(isAsWanted(withHash(after), live(before, unchanged))).toBe(false);
+});
+
+test("what others added inside of owned fields is undone, and nothing else", () => {
+  const wanted = wantedOf({ selector: { a: "b" }, ports: [{ name: "x", port: 1 }], template: { labels: { a: "b" } } });
+  const ports = [
+    { name: "x", port: 1 },
+    { name: "y", port: 2 },
+  ];
+  const live = liveOf({
+    selector: { a: "b", c: "d" },
+    ports,
+    template: { labels: { a: "b", c: "d" } },
+    clusterIP: "10.0.0.1",
+  });
+  expect(restoration(wanted, live)).toEqual({ spec: { selector: { c: null }, ports: [{ name: "x", port: 1 }] } });
+  expect(restoration(wanted, liveOf(wanted.spec))).toBeUndefined();
 });

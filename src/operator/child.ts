@@ -1,0 +1,179 @@
+import { hashOf, withHash } from "../desired/applied.ts";
+import type { ApplyFailure, ApplyFailureKind } from "../plan/observed.ts";
+import { controllerOf, isControlledBy } from "../plan/ownership.ts";
+import type { DesiredObject } from "../plan/plan.ts";
+import type { CachedObject, Caches } from "./caches.ts";
+import { isAsWanted, restoration } from "./compare.ts";
+import { ConflictError, NotFoundError, RefusedError } from "./errors.ts";
+import type { Kube } from "./kube.ts";
+import { resourceOf } from "./resources.ts";
+
+/** Writes single children. What is refused for good comes back as a failure, everything transient is thrown. */
+export interface ChildWriter {
+  /** Makes the object unless one of its name is there, whoever owns it. */
+  create(desired: DesiredObject, signal: AbortSignal): Promise<ApplyFailure | undefined>;
+  /** Brings the object's owned fields to what is wanted, unless they are so already or it is somebody else's. */
+  apply(
+    owner: { metadata: { uid: string } },
+    desired: DesiredObject,
+    signal: AbortSignal,
+  ): Promise<ApplyFailure | undefined>;
+}
+
+/** Objects of which it is remembered that writing changed nothing though they do not look as wanted. */
+const maxSettled = 10_000;
+
+export function createChildWriter(kube: Kube, caches: Caches): ChildWriter {
+  /** By uid: what was wanted and what the API server made of it (webhooks that insist, values that it rewrites). */
+  const settled = new Map<string, string>();
+  const isSettled = (wanted: DesiredObject, live: CachedObject) =>
+    isAsWanted(wanted, live) || settled.get(live.metadata.uid) === fingerprint(wanted, live);
+
+  /** Undoes what apply leaves alone; what differs even then is remembered as good. */
+  const settle = async (wanted: DesiredObject, applied: CachedObject, signal: AbortSignal) => {
+    const live = isAsWanted(wanted, applied)
+      ? applied
+      : ((await undoAdditions(kube, caches, wanted, applied, signal)) ?? applied);
+    if (!isAsWanted(wanted, live)) {
+      forgetOldest(settled, maxSettled);
+      settled.set(live.metadata.uid, fingerprint(wanted, live));
+    }
+  };
+  return {
+    async create(desired, signal) {
+      const { apiVersion, kind } = desired;
+      // Metadata is all that will ever be applied to it, so the hash is of that.
+      const { metadata } = withHash({ apiVersion, kind, metadata: desired.metadata });
+      try {
+        takeIn(caches, await kube.create<CachedObject>({ ...desired, metadata }, signal));
+      } catch (error) {
+        if (error instanceof RefusedError) {
+          return refusal(desired, error);
+        }
+        if (!(error instanceof ConflictError)) {
+          throw error;
+        }
+      }
+      return undefined;
+    },
+    async apply(owner, desired, signal) {
+      const live = await find(kube, caches, desired, signal);
+      if (live !== undefined && !isControlledBy(live, owner)) {
+        return failureOf(desired, "name-conflict", whoOwns(live));
+      }
+      if (live?.metadata.deletionTimestamp !== undefined) {
+        const what = `apply ${desired.kind} ${desired.metadata.name}`;
+        throw new ConflictError(409, { message: "is still being deleted" }, what);
+      }
+      const wanted = withHash(desired);
+      if (live !== undefined && isSettled(wanted, live)) {
+        return undefined;
+      }
+      try {
+        const uid = live?.metadata.uid;
+        const body = uid === undefined ? wanted : { ...wanted, metadata: { ...wanted.metadata, uid } };
+        await settle(wanted, takeIn(caches, await kube.apply<CachedObject>(body, signal)), signal);
+        return undefined;
+      } catch (error) {
+        if (!(error instanceof RefusedError)) {
+          throw error;
+        }
+        // What somebody added to a list may be all that is wrong: two ports of one name, for example.
+        const isUndone = live !== undefined && (await undoAdditions(kube, caches, wanted, live, signal)) !== undefined;
+        return isUndone ? undefined : refusal(desired, error);
+      }
+    },
+  };
+}
+
+/** Takes the answer to a write into the cache, so that the next pass does not decide from what was before it. */
+export function takeIn(caches: Caches, answer: CachedObject): CachedObject {
+  const trimmed = caches.trim(answer);
+  caches.storeOf(trimmed)?.put(trimmed, "write");
+  return trimmed;
+}
+
+/** The object as it is afterwards; undefined when there was nothing to undo or it was refused. */
+async function undoAdditions(
+  kube: Kube,
+  caches: Caches,
+  wanted: DesiredObject,
+  live: CachedObject,
+  signal: AbortSignal,
+) {
+  const patch = restoration(wanted, live);
+  if (patch === undefined) {
+    return undefined;
+  }
+  const { namespace = "", name, uid } = live.metadata;
+  const body = { metadata: { uid }, ...patch };
+  try {
+    return takeIn(
+      caches,
+      await kube.mergePatch<CachedObject>({ resource: resourceOf(live), namespace, name, body, signal }),
+    );
+  } catch (error) {
+    if (error instanceof RefusedError) {
+      return undefined;
+    }
+    throw error;
+  }
+}
+
+/** The object of that name, whoever owns it. What carries our label is in memory; a stranger without it has to be asked for. */
+async function find(kube: Kube, caches: Caches, desired: DesiredObject, signal: AbortSignal) {
+  const { namespace, name } = desired.metadata;
+  const cached = caches.storeOf(desired)?.get(namespace, name);
+  if (cached !== undefined) {
+    return cached;
+  }
+  try {
+    return caches.trim(await kube.get<CachedObject>(resourceOf(desired), namespace, name, signal));
+  } catch (error) {
+    if (error instanceof NotFoundError) {
+      return undefined;
+    }
+    throw error;
+  }
+}
+
+function fingerprint(wanted: DesiredObject, live: CachedObject): string {
+  const { metadata, status: _status, ...content } = live as CachedObject & { status?: unknown };
+  const { resourceVersion: _version, generation: _generation, ...meta } = metadata;
+  return hashOf([wanted, meta, content]);
+}
+
+function failureOf(desired: DesiredObject, kind: ApplyFailureKind, message: string): ApplyFailure {
+  const { apiVersion, kind: objectKind } = desired;
+  return { kind, object: { apiVersion, kind: objectKind, name: desired.metadata.name }, message };
+}
+
+function refusal(desired: DesiredObject, error: RefusedError): ApplyFailure {
+  return failureOf(desired, failureKind(error), error.body.message ?? error.message);
+}
+
+function whoOwns(live: CachedObject): string {
+  const owner = controllerOf(live);
+  return owner === undefined
+    ? "it exists already and no controller owns it"
+    : `it exists already and belongs to ${owner.kind} ${owner.name}`;
+}
+
+function failureKind(error: RefusedError): ApplyFailureKind {
+  if (error.code === 403) {
+    return "forbidden";
+  }
+  const causes = error.body.details?.causes ?? [];
+  // The API server has no reason of its own for a port that somebody else holds, so the text has to tell it from one out of range.
+  const isPortTaken = causes.some(
+    ({ field, message }) => field?.endsWith("nodePort") === true && message?.includes("allocated") === true,
+  );
+  return error.code === 422 && isPortTaken ? "port-conflict" : "invalid";
+}
+
+function forgetOldest(map: Map<string, unknown>, limit: number): void {
+  const oldest = map.keys().next();
+  if (map.size >= limit && oldest.done !== true) {
+    map.delete(oldest.value);
+  }
+}
