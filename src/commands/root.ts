@@ -2,6 +2,7 @@ import { defineCommand, runCommand } from "citty";
 import { rootHelp } from "../config/help.ts";
 import { suggestion } from "../config/nearest.ts";
 import { roles } from "../config/roles.ts";
+import { variableOf } from "../config/table.ts";
 import { version } from "../config/version.ts";
 import { ExitError, errorText, UsageError } from "../errors.ts";
 
@@ -24,7 +25,7 @@ export async function runCommandLine(args: readonly string[]): Promise<void> {
       process.stdout.write(`${answer}\n`);
     }
   } catch (error) {
-    process.exit(report(error));
+    process.exit(report(error, asksForDebug(args)));
   }
 }
 
@@ -46,13 +47,18 @@ function answerWithoutRole([first]: readonly string[]): string | undefined {
 }
 
 /** Prints why the process ends and returns its exit code. An error that nobody foresaw keeps its stack: it is a bug to be reported. */
-function report(error: unknown): number {
-  if (error instanceof ExitError) {
-    process.stderr.write(`netaminity: ${errorText(error)}\n`);
-    return error.exitCode;
-  }
-  process.stderr.write(
-    `netaminity: unexpected failure: ${error instanceof Error ? (error.stack ?? errorText(error)) : errorText(error)}\n`,
+function report(error: unknown, withStack: boolean): number {
+  const known = error instanceof ExitError;
+  const text = known ? errorText(error) : `unexpected failure: ${errorText(error)}`;
+  const stack = error instanceof Error && (withStack || !known) ? `\n${error.stack ?? ""}` : "";
+  process.stderr.write(`netaminity: ${text}${stack}\n`);
+  return known ? error.exitCode : 1;
+}
+
+/** Looked for without reading the settings, because they may be what is wrong. */
+function asksForDebug(args: readonly string[]): boolean {
+  return (
+    process.env[variableOf("logLevel")] === "debug" ||
+    args.some((arg, index) => arg === "--log-level=debug" || (arg === "--log-level" && args[index + 1] === "debug"))
   );
-  return 1;
 }

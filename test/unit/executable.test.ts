@@ -101,6 +101,16 @@ describe("a mistake is exit code 2 and one line", () => {
   });
 });
 
+test("with the log level debug the one line is followed by the stack", async () => {
+  const { code, lines } = await run(["proxy", "--log-level", "debug", "--deadline", "x"], secret);
+  expect([
+    code,
+    lines[0]?.startsWith('netaminity: deadline was given "x"'),
+    lines[1]?.startsWith("UsageError: "),
+  ]).toEqual([2, true, true]);
+  expect(lines.join("\n")).toContain("src/config/read.ts");
+});
+
 describe("a listen that is refused is exit code 1 and one line", () => {
   test("a port that is taken", async () => {
     using taken = Bun.listen({ hostname: "127.0.0.1", port: 0, socket: { data() {} } });
