@@ -43,14 +43,17 @@ export class Deadlines<Item> {
 
   #tick(): void {
     const now = performance.now();
-    for (const [item, due] of this.#due) {
-      if (due > now) {
-        this.#timer = setTimeout(() => this.#tick(), due - now);
-        return;
-      }
-      this.#due.delete(item);
-      this.expired(item);
-    }
     this.#timer = undefined;
+    try {
+      for (const [item, due] of this.#due) {
+        if (due > now) break;
+        this.#due.delete(item);
+        this.expired(item);
+      }
+    } finally {
+      // Also after an exception: the others must not wait for ever.
+      const [next] = this.#due.values();
+      if (next !== undefined) this.#timer ??= setTimeout(() => this.#tick(), Math.max(1, next - performance.now()));
+    }
   }
 }

@@ -1,4 +1,5 @@
 import type { ByteCount } from "../metrics.ts";
+import { ReadAllowance } from "./read-allowance.ts";
 import type { Wire, WireOwner } from "./wire.ts";
 
 /** A wire was closed before both of its directions had ended, and the system named no error. */
@@ -21,6 +22,7 @@ export class Flow implements WireOwner {
   /** The source's socket is gone. */
   gone = false;
   #pipe: Pipe;
+  #reads: ReadAllowance;
 
   constructor(
     readonly source: Wire,
@@ -29,9 +31,11 @@ export class Flow implements WireOwner {
     pipe: Pipe,
   ) {
     this.#pipe = pipe;
+    this.#reads = new ReadAllowance(source);
   }
 
   received(chunk: Uint8Array): void {
+    this.#reads.used(chunk.byteLength);
     this.count(chunk);
     this.forward(chunk);
   }
@@ -53,6 +57,16 @@ export class Flow implements WireOwner {
   ended(): void {
     this.finished = true;
     this.sink.finish();
+  }
+
+  /** The stream is over. */
+  end(): void {
+    this.release();
+    this.source.reset();
+  }
+
+  release(): void {
+    this.#reads.release();
   }
 
   closed(cause: Error | undefined): void {
@@ -100,6 +114,8 @@ export class Pipe {
   /** Forgets both wires without touching them: somebody else owns them from now on. */
   abandon(): void {
     this.#done = undefined;
+    this.forth.release();
+    this.back.release();
   }
 
   /** Resets what is left of both wires. */
@@ -119,8 +135,8 @@ export class Pipe {
     const done = this.#done;
     if (done === undefined) return;
     this.#done = undefined;
-    this.forth.source.reset();
-    this.back.source.reset();
+    this.forth.end();
+    this.back.end();
     done({ cause, left });
   }
 }

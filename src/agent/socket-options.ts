@@ -2,11 +2,16 @@ import { dlopen, FFIType, type Pointer, ptr } from "bun:ffi";
 
 /** Numbers of Linux on amd64 and arm64 (asm-generic/socket.h). */
 const SOL_SOCKET = 1;
+const SO_RCVBUF = 8;
 const SO_LINGER = 13;
+const SO_BUF_LOCK = 72;
 
 /** struct linger { int l_onoff; int l_linger; }: on with a time of 0 makes every close a reset. */
 const resetOnClose = new Int32Array([1, 0]);
 const finOnClose = new Int32Array([0, 0]);
+
+const noLock = new Int32Array([0]);
+const bytes = new Int32Array(1);
 
 type SetSockOpt = (fd: number, level: number, name: number, value: Pointer, length: number) => number;
 
@@ -20,6 +25,17 @@ const setsockopt = loadSetsockopt();
 export function setResetOnClose(fd: number, wanted: "reset" | "fin"): void {
   const value = wanted === "reset" ? resetOnClose : finOnClose;
   setsockopt?.(fd, SOL_SOCKET, SO_LINGER, ptr(value), value.byteLength);
+}
+
+/** Bounds how much the kernel receives ahead of us, and so the size of one read: to 0.75 to 2 times `limit` bytes (measured on Linux 6.18). */
+export function limitReceiveBuffer(fd: number, limit: number): void {
+  bytes[0] = limit;
+  setsockopt?.(fd, SOL_SOCKET, SO_RCVBUF, ptr(bytes), bytes.byteLength);
+}
+
+/** Lets the kernel adapt the receive buffer to the connection again (Linux 5.14; older ones keep the limit). */
+export function adaptReceiveBuffer(fd: number): void {
+  setsockopt?.(fd, SOL_SOCKET, SO_BUF_LOCK, ptr(noLock), noLock.byteLength);
 }
 
 function loadSetsockopt(): SetSockOpt | undefined {

@@ -2,7 +2,7 @@ import { isIP } from "node:net";
 import type { Socket, SocketHandler } from "bun";
 import type { HostPort } from "../endpoint.ts";
 import { hasDescriptors } from "./descriptors.ts";
-import { setResetOnClose } from "./socket-options.ts";
+import { adaptReceiveBuffer, limitReceiveBuffer, setResetOnClose } from "./socket-options.ts";
 
 /** What a wire tells whoever owns it at the moment, from the event loop. */
 export interface WireOwner {
@@ -42,6 +42,7 @@ export class Wire {
   owner: WireOwner = nobody;
   open = true;
   #socket: BunSocket;
+  #remote: HostPort | undefined;
   #tail: Uint8Array | undefined;
   #finishing = false;
   #paused = false;
@@ -58,8 +59,9 @@ export class Wire {
     return this.#tail?.byteLength ?? 0;
   }
 
+  /** The peer's address; after `reset` too. A connection that the peer has closed has none any more. */
   get remote(): HostPort {
-    return { host: plainAddress(this.#socket.remoteAddress), port: this.#socket.remotePort };
+    return this.#remote ?? { host: plainAddress(this.#socket.remoteAddress), port: this.#socket.remotePort ?? 0 };
   }
 
   get local(): HostPort {
@@ -96,6 +98,16 @@ export class Wire {
     setResetOnClose(this.#socket.fd, "reset");
   }
 
+  /** Bounds what one read can bring to about `limit` bytes. */
+  limitReads(limit: number): void {
+    if (this.open) limitReceiveBuffer(this.#socket.fd, limit);
+  }
+
+  /** Reads bring what the kernel has, up to Bun's 512 KiB. */
+  adaptReads(): void {
+    if (this.open) adaptReceiveBuffer(this.#socket.fd);
+  }
+
   /** Sends FIN once everything written is out. Reading goes on. */
   finish(): void {
     if (this.#finishing || !this.open) return;
@@ -111,7 +123,10 @@ export class Wire {
   /** Sends RST; the owner hears nothing more. */
   reset(): void {
     this.owner = nobody;
-    if (this.open) this.#socket.terminate();
+    if (!this.open) return;
+    // Bun forgets it with the socket, and whoever logs the reset comes later.
+    this.#remote = this.remote;
+    this.#socket.terminate();
   }
 
   /** Detects a peer that has vanished: idle for `seconds`, then ten probes one second apart (Bun's fixed values, those of libuv). */
@@ -162,7 +177,8 @@ function rest(chunk: Uint8Array, taken: number): Uint8Array {
 }
 
 /** An IPv4 peer of a listener on `::` appears as `::ffff:a.b.c.d`. */
-function plainAddress(address: string): string {
+function plainAddress(address: string | undefined): string {
+  if (address === undefined) return "unknown";
   return address.startsWith("::ffff:") && isIP(address.slice(7)) === 4 ? address.slice(7) : address;
 }
 
