@@ -52,13 +52,6 @@ export function pairTarget(
   };
 }
 
-/** Index of the pair that a child of the Tunnel belongs to; undefined for a name that no pair has. */
-export function pairIndex(tunnel: TunnelResource, child: { metadata: ObjectMeta }): number | undefined {
-  const suffix = child.metadata.name.slice(tunnel.metadata.name.length + 1);
-  const index = Number(suffix);
-  return /^\d{1,2}$/.test(suffix) && pairName(tunnel.metadata.name, index) === child.metadata.name ? index : undefined;
-}
-
 /** Labels of a Proxy's children and pods; those of a Tunnel's pair are found by the Tunnel's consumer Service. */
 export function proxyLabels(proxy: ProxyResource): Record<string, string> {
   return { ...pairLabels(proxy.metadata), [labels.component]: "proxy", [labels.proxy]: proxy.metadata.name };

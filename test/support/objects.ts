@@ -34,7 +34,14 @@ type Meta = Partial<ObjectMeta> & { owner?: Controller };
 
 function meta(name: string, { owner, ...given }: Meta = {}) {
   const ownerReferences = owner === undefined ? {} : { ownerReferences: [controllerReference(owner)] };
-  return { name, namespace, uid: `uid-of-${name}`, creationTimestamp: earlier, ...ownerReferences, ...given };
+  return {
+    name,
+    namespace,
+    uid: `uid-of-${given.name ?? name}`,
+    creationTimestamp: earlier,
+    ...ownerReferences,
+    ...given,
+  };
 }
 
 export function makeTunnel(

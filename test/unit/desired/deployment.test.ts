@@ -1,0 +1,288 @@
+import { describe, expect, test } from "bun:test";
+import type { PodTemplate } from "../../../src/api/pod-template.ts";
+import { proxyDeployment } from "../../../src/desired/proxy-deployment.ts";
+import { targetDeployment } from "../../../src/desired/target-deployment.ts";
+import { controllerReference, makeProxy, makeTarget, makeTunnel, ourLabels, settings } from "../../support/objects.ts";
+
+const group = "netaminity.exeteres.net";
+const { agent } = settings;
+
+const podSpecOf = (podTemplate: PodTemplate) =>
+  proxyDeployment(makeProxy({ podTemplate: { distributeByNodes: true, hostNetwork: false, ...podTemplate } }), agent)
+    .spec?.template.spec;
+const containerOf = (podTemplate: PodTemplate) => podSpecOf(podTemplate)?.containers[0];
+const environment = (pairs: Record<string, string>) => Object.entries(pairs).map(([name, value]) => ({ name, value }));
+
+const selector = { "app.kubernetes.io/component": "proxy", [`${group}/proxy`]: "edge" };
+const ownPreference = {
+  weight: 100,
+  podAffinityTerm: { topologyKey: "kubernetes.io/hostname", labelSelector: { matchLabels: selector } },
+};
+
+test("the Deployment of a Proxy, whole", () => {
+  const proxy = makeProxy({ replicas: 3 });
+  expect(proxyDeployment(proxy, agent)).toEqual({
+    apiVersion: "apps/v1",
+    kind: "Deployment",
+    metadata: {
+      name: "edge-proxy",
+      namespace: "demo",
+      labels: { ...ourLabels, ...selector },
+      ownerReferences: [controllerReference(proxy)],
+    },
+    spec: {
+      replicas: 3,
+      revisionHistoryLimit: 2,
+      progressDeadlineSeconds: 2147483647,
+      selector: { matchLabels: selector },
+      strategy: { type: "RollingUpdate", rollingUpdate: { maxSurge: 1, maxUnavailable: 2 } },
+      template: {
+        metadata: { labels: { ...ourLabels, ...selector } },
+        spec: {
+          affinity: { podAntiAffinity: { preferredDuringSchedulingIgnoredDuringExecution: [ownPreference] } },
+          dnsPolicy: "ClusterFirst",
+          automountServiceAccountToken: false,
+          enableServiceLinks: false,
+          securityContext: {
+            runAsNonRoot: true,
+            runAsUser: 65532,
+            runAsGroup: 65532,
+            seccompProfile: { type: "RuntimeDefault" },
+          },
+          terminationGracePeriodSeconds: 45,
+          containers: [
+            {
+              name: "agent",
+              image: "netaminity:test",
+              imagePullPolicy: "IfNotPresent",
+              args: ["proxy"],
+              env: environment({
+                NETAMINITY_LISTEN: "[::]:7835",
+                NETAMINITY_CONSUMER_LISTEN: "[::]:30080",
+                NETAMINITY_ACCEPT_PROXY_PROTOCOL: "false",
+                NETAMINITY_HEALTH_LISTEN: "[::]:8080",
+                NETAMINITY_SECRET_FILE: "/var/run/secrets/netaminity/secret",
+                NETAMINITY_PREVIOUS_SECRET_FILE: "/var/run/secrets/netaminity/previous-secret",
+                NETAMINITY_DRAIN_TIMEOUT: "30s",
+                NETAMINITY_LOG_LEVEL: "info",
+                NETAMINITY_LOG_FORMAT: "json",
+              }),
+              ports: [
+                { name: "rendezvous", containerPort: 7835, protocol: "TCP" },
+                { name: "consumers", containerPort: 30080, protocol: "TCP" },
+                { name: "health", containerPort: 8080, protocol: "TCP" },
+              ],
+              resources: { requests: { cpu: "10m", memory: "32Mi" } },
+              securityContext: {
+                allowPrivilegeEscalation: false,
+                readOnlyRootFilesystem: true,
+                capabilities: { drop: ["ALL"] },
+              },
+              livenessProbe: {
+                httpGet: { path: "/healthz", port: "health" },
+                periodSeconds: 10,
+                timeoutSeconds: 5,
+                failureThreshold: 3,
+              },
+              readinessProbe: {
+                httpGet: { path: "/readyz", port: "health" },
+                periodSeconds: 1,
+                timeoutSeconds: 2,
+                failureThreshold: 2,
+              },
+              terminationMessagePolicy: "FallbackToLogsOnError",
+              volumeMounts: [{ name: "secret", mountPath: "/var/run/secrets/netaminity", readOnly: true }],
+            },
+          ],
+          volumes: [
+            {
+              name: "secret",
+              projected: {
+                defaultMode: 0o444,
+                sources: [
+                  { secret: { name: "shared", items: [{ key: "secret", path: "secret" }] } },
+                  {
+                    secret: {
+                      name: "shared",
+                      items: [{ key: "previous-secret", path: "previous-secret" }],
+                      optional: true,
+                    },
+                  },
+                ],
+              },
+            },
+          ],
+        },
+      },
+    },
+  });
+});
+
+describe("the Deployment of a Target", () => {
+  const target = makeTarget({ sendProxyProtocol: "v2", drainTimeout: "5m" });
+  const { spec } = targetDeployment(target, agent);
+  const container = spec?.template.spec?.containers[0];
+
+  test("runs one pod, which is replaced only when the next one has its session", () => {
+    expect(spec).toMatchObject({
+      replicas: 1,
+      progressDeadlineSeconds: 600,
+      strategy: { type: "RollingUpdate", rollingUpdate: { maxSurge: 1, maxUnavailable: 0 } },
+    });
+  });
+
+  test("tells its pod where to dial, and gives it time to drain", () => {
+    expect(container?.args).toEqual(["target"]);
+    expect(container?.env?.slice(0, 3)).toEqual(
+      environment({
+        NETAMINITY_PROXY_ENDPOINT: "proxy.example.net:7835",
+        NETAMINITY_ENDPOINT: "backend.private.svc:8080",
+        NETAMINITY_SEND_PROXY_PROTOCOL: "v2",
+      }),
+    );
+    expect(container?.env).toContainEqual({ name: "NETAMINITY_DRAIN_TIMEOUT", value: "300s" });
+    expect(spec?.template.spec?.terminationGracePeriodSeconds).toBe(315);
+    expect(container?.ports?.map(({ name }) => name)).toEqual(["health"]);
+  });
+
+  test("on the node's network lets the old pod go first: both would want the same health port", () => {
+    const onHost = makeTarget({ podTemplate: { distributeByNodes: true, hostNetwork: true } });
+    expect(targetDeployment(onHost, agent).spec?.strategy?.rollingUpdate).toEqual({ maxSurge: 0, maxUnavailable: 1 });
+  });
+});
+
+describe("a rollout of proxies", () => {
+  const cases: Record<string, [replicas: number, hostNetwork: boolean, rollingUpdate: object]> = {
+    "of none": [0, false, { maxSurge: 1, maxUnavailable: 0 }],
+    "of one never goes without it": [1, false, { maxSurge: 1, maxUnavailable: 0 }],
+    "of four does not wait for its unready standbys": [4, false, { maxSurge: 1, maxUnavailable: 3 }],
+    "of one on the node's network frees its ports first": [1, true, { maxSurge: 0, maxUnavailable: 1 }],
+    "of two on the nodes' network keeps the active one": [2, true, { maxSurge: 0, maxUnavailable: 1 }],
+  };
+  for (const [title, [replicas, hostNetwork, rollingUpdate]] of Object.entries(cases)) {
+    test(title, () => {
+      const proxy = makeProxy({ replicas, podTemplate: { distributeByNodes: true, hostNetwork } });
+      expect(proxyDeployment(proxy, agent).spec?.strategy?.rollingUpdate).toEqual(rollingUpdate);
+    });
+  }
+});
+
+describe("a podTemplate", () => {
+  const zone = { topologyKey: "zone", labelSelector: { matchLabels: { app: "db" } } };
+  const affinity = {
+    podAffinity: { requiredDuringSchedulingIgnoredDuringExecution: [zone] },
+    podAntiAffinity: {
+      requiredDuringSchedulingIgnoredDuringExecution: [zone],
+      preferredDuringSchedulingIgnoredDuringExecution: [{ weight: 1, podAffinityTerm: zone }],
+    },
+  };
+
+  test("keeps explicit affinity beside the distribution over nodes", () => {
+    expect(podSpecOf({ affinity })?.affinity).toEqual({
+      ...affinity,
+      podAntiAffinity: {
+        ...affinity.podAntiAffinity,
+        preferredDuringSchedulingIgnoredDuringExecution: [{ weight: 1, podAffinityTerm: zone }, ownPreference],
+      },
+    });
+  });
+
+  test("can do without the distribution over nodes", () => {
+    expect(podSpecOf({ distributeByNodes: false, affinity })?.affinity).toEqual(affinity);
+    expect(podSpecOf({ distributeByNodes: false })?.affinity).toBeUndefined();
+  });
+
+  test("on the nodes' network still resolves cluster names and claims its ports", () => {
+    const pod = podSpecOf({ hostNetwork: true, healthPort: 18080 });
+    expect(pod).toMatchObject({ hostNetwork: true, dnsPolicy: "ClusterFirstWithHostNet" });
+    expect(pod?.containers[0]?.ports).toEqual([
+      { name: "rendezvous", containerPort: 7835, hostPort: 7835, protocol: "TCP" },
+      { name: "consumers", containerPort: 30080, hostPort: 30080, protocol: "TCP" },
+      { name: "health", containerPort: 18080, hostPort: 18080, protocol: "TCP" },
+    ]);
+    expect(pod?.containers[0]?.env).toContainEqual({ name: "NETAMINITY_HEALTH_LISTEN", value: "[::]:18080" });
+  });
+
+  test("passes scheduling on", () => {
+    const tolerations: PodTemplate["tolerations"] = [{ key: "dedicated", operator: "Exists", effect: "NoSchedule" }];
+    const scheduling = {
+      nodeSelector: { zone: "a" },
+      tolerations,
+      priorityClassName: "high",
+      runtimeClassName: "gvisor",
+      serviceAccountName: "agents",
+    };
+    expect(podSpecOf(scheduling)).toMatchObject(scheduling);
+  });
+
+  test("leaves out what is empty", () => {
+    const keys = Object.keys(
+      podSpecOf({ tolerations: [], topologySpreadConstraints: [], priorityClassName: "", runtimeClassName: "" }) ?? {},
+    );
+    expect(keys).toEqual(Object.keys(podSpecOf({}) ?? {}));
+  });
+
+  test("spreads the workload's own pods when it does not say which", () => {
+    const constraint = { maxSkew: 1, topologyKey: "zone", whenUnsatisfiable: "DoNotSchedule" } as const;
+    const explicit = { ...constraint, labelSelector: { matchLabels: { app: "db" } } };
+    expect(podSpecOf({ topologySpreadConstraints: [constraint, explicit] })?.topologySpreadConstraints).toEqual([
+      { ...constraint, labelSelector: { matchLabels: selector } },
+      explicit,
+    ]);
+  });
+
+  test("replaces the default resources as a whole", () => {
+    expect(containerOf({ resources: { limits: { cpu: 2 } } })?.resources).toEqual({ limits: { cpu: "2" } });
+  });
+
+  test("replaces single fields of the security defaults", () => {
+    const template: PodTemplate = {
+      securityContext: { runAsUser: 1000, fsGroup: 1000 },
+      containerSecurityContext: { capabilities: { drop: ["ALL"], add: ["NET_BIND_SERVICE"] } },
+    };
+    expect(podSpecOf(template)?.securityContext).toEqual({
+      runAsNonRoot: true,
+      runAsUser: 1000,
+      runAsGroup: 65532,
+      fsGroup: 1000,
+      seccompProfile: { type: "RuntimeDefault" },
+    });
+    expect(containerOf(template)?.securityContext).toEqual({
+      allowPrivilegeEscalation: false,
+      readOnlyRootFilesystem: true,
+      capabilities: { drop: ["ALL"], add: ["NET_BIND_SERVICE"] },
+    });
+  });
+
+  test("adds labels and annotations to pods, but never over those that find them", () => {
+    const podTemplate = {
+      ...{ distributeByNodes: true, hostNetwork: false },
+      labels: { team: "network", "app.kubernetes.io/component": "mine", [`${group}/tunnel`]: "theirs" },
+      annotations: { note: "x" },
+    };
+    const { metadata } = proxyDeployment(ofTunnel(podTemplate), agent).spec?.template ?? {};
+    expect(metadata).toEqual({
+      labels: {
+        team: "network",
+        ...ourLabels,
+        "app.kubernetes.io/component": "proxy",
+        [`${group}/tunnel`]: "api",
+        [`${group}/index`]: "1",
+        [`${group}/proxy`]: "api-1",
+      },
+      annotations: { note: "x" },
+    });
+  });
+
+  test("joins its pull Secrets with the operator's, each once", () => {
+    const proxy = makeProxy({
+      podTemplate: { distributeByNodes: true, hostNetwork: false, imagePullSecrets: [{ name: "a" }, { name: "b" }] },
+    });
+    const { spec } = proxyDeployment(proxy, { ...agent, pullSecrets: ["b", "c"] });
+    expect(spec?.template.spec?.imagePullSecrets).toEqual([{ name: "a" }, { name: "b" }, { name: "c" }]);
+  });
+
+  function ofTunnel(podTemplate: NonNullable<Parameters<typeof makeProxy>[0]>["podTemplate"] & object) {
+    return makeProxy({ podTemplate }, { name: "api-1", owner: makeTunnel() });
+  }
+});

@@ -1,0 +1,149 @@
+import { describe, expect, test } from "bun:test";
+import { withHash } from "../../../src/desired/applied.ts";
+import { targetDeployment } from "../../../src/desired/target-deployment.ts";
+import type { ObservedDeployment, TargetInput } from "../../../src/plan/observed.ts";
+import { planTarget } from "../../../src/plan/target.ts";
+import {
+  makeDeployment,
+  makePod,
+  makeReplicaSet,
+  makeSecret,
+  makeTarget,
+  now,
+  type PodFacts,
+  settings,
+} from "../../support/objects.ts";
+
+const target = makeTarget();
+const deploymentOf = (status?: ObservedDeployment["status"]) =>
+  makeDeployment("inner-target", {
+    owner: target,
+    annotations: withHash(targetDeployment(target, settings.agent)).metadata.annotations ?? {},
+    ...(status && { status }),
+  });
+const deployment = deploymentOf();
+const [first, second] = [makeReplicaSet(deployment, 1), makeReplicaSet(deployment, 2)];
+const pod = (facts: PodFacts = {}) => makePod("inner-a", facts, first);
+const expired = {
+  conditions: [
+    { type: "Progressing", status: "False", reason: "ProgressDeadlineExceeded", message: "has timed out progressing" },
+  ],
+};
+
+/** At rest: one pod whose session is up. */
+const makeInput = (change: Partial<TargetInput> = {}): TargetInput => ({
+  target,
+  settings,
+  now,
+  failures: [],
+  secret: makeSecret(),
+  deployments: [deployment],
+  replicaSets: [first],
+  pods: [pod({ ready: true })],
+  ...change,
+});
+
+function verdict(input: TargetInput, type: string) {
+  const found = planTarget(input).status.conditions.find((each) => each.type === type);
+  return [found?.status, found?.reason, found?.message];
+}
+
+test("a Target at rest has one Deployment and a session", () => {
+  const plan = planTarget(makeInput());
+  expect(plan).toEqual({
+    create: [],
+    apply: [targetDeployment(target, settings.agent)],
+    remove: [],
+    status: {
+      observedGeneration: 3,
+      conditions: [
+        {
+          ...{ type: "Ready", status: "True", reason: "SessionUp" },
+          message: "the session with proxy.example.net:7835 is up",
+          lastTransitionTime: now,
+          observedGeneration: 3,
+        },
+        {
+          ...{ type: "Updated", status: "True", reason: "UpToDate", message: "1 of 1 pods are up to date" },
+          lastTransitionTime: now,
+          observedGeneration: 3,
+        },
+      ],
+      replicas: 1,
+      readyReplicas: 1,
+      updatedReplicas: 1,
+    },
+    events: [{ type: "Normal", reason: "SessionUp", message: "the session with proxy.example.net:7835 is up" }],
+  });
+});
+
+describe("a Target is not Ready", () => {
+  const cases: Record<string, [change: Partial<TargetInput>, reason: string, message: string]> = {
+    "without its Secret": [
+      { secret: undefined },
+      "SecretMissing",
+      "Secret shared does not exist; create it with the key secret",
+    ],
+    "while its pod is only starting": [
+      { pods: [pod({ state: { waiting: {} }, phase: "Pending" })] },
+      "PodsStarting",
+      "the target pod does not run yet",
+    ],
+    "before anything exists": [
+      { deployments: [], replicaSets: [], pods: [] },
+      "PodsStarting",
+      "the target pod does not run yet",
+    ],
+    "while its pod dials": [
+      { pods: [pod()] },
+      "Connecting",
+      "the target pod runs but has no session with proxy.example.net:7835; its log names the cause",
+    ],
+    "when its pod has dialled in vain for long": [
+      { pods: [pod()], deployments: [deploymentOf(expired)] },
+      "Connecting",
+      "the target pod runs but has no session with proxy.example.net:7835; its log names the cause",
+    ],
+    "when its pod crashes": [
+      { pods: [pod({ state: { terminated: { exitCode: 2, message: "bad setting" } } })] },
+      "PodsFailing",
+      "pod inner-a: the agent ended with exit code 2: bad setting",
+    ],
+    "when the Deployment gives up without a word from a pod": [
+      { pods: [pod({ state: { waiting: {} }, phase: "Pending" })], deployments: [deploymentOf(expired)] },
+      "ProgressDeadline",
+      "has timed out progressing",
+    ],
+    "when the API server refuses its Deployment": [
+      {
+        failures: [
+          {
+            kind: "invalid",
+            object: { apiVersion: "apps/v1", kind: "Deployment", name: "inner-target" },
+            message: "spec.template.spec.tolerations[0].operator: Invalid value",
+          },
+        ],
+      },
+      "InvalidSpec",
+      "Deployment inner-target: spec.template.spec.tolerations[0].operator: Invalid value",
+    ],
+  };
+  for (const [title, [change, reason, message]] of Object.entries(cases)) {
+    test(title, () => {
+      expect(verdict(makeInput(change), "Ready")).toEqual(["False", reason, message]);
+    });
+  }
+});
+
+test("a Target stays Ready on its old pod while the new one fails, and Updated says how", () => {
+  const broken = makePod("inner-b", { state: { waiting: { reason: "InvalidImageName", message: "bad" } } }, second);
+  const input = makeInput({ pods: [pod({ ready: true }), broken], replicaSets: [first, second] });
+  expect(verdict(input, "Ready")[0]).toBe("True");
+  expect(verdict(input, "Updated")).toEqual(["False", "PodsFailing", "pod inner-b: InvalidImageName: bad"]);
+});
+
+test("a pod that is being deleted counts for nothing", () => {
+  const plan = planTarget(makeInput({ pods: [pod({ ready: true, deleting: true })] }));
+  expect(plan.status).toMatchObject({ replicas: 0, readyReplicas: 0, updatedReplicas: 0 });
+  expect(plan.status.conditions[0]).toMatchObject({ status: "False", reason: "PodsStarting" });
+});
