@@ -1,6 +1,6 @@
 /** What fails, while consumers are at work on the Tunnel with one pair. */
 import { beforeEach, describe, expect, test } from "bun:test";
-import type { Fault } from "../support/cluster/index.ts";
+import { type Fault, waitFor } from "../support/cluster/index.ts";
 import type { Impact } from "../support/e2e/impact.ts";
 import { nodeOf, podName } from "../support/e2e/kinds.ts";
 import { harm, measure, unharmed } from "../support/e2e/measure.ts";
@@ -145,12 +145,22 @@ export function failover(siteNow: () => Site): void {
 }
 
 /** Nodes, Tunnel and standby as they were before anything failed. */
-async function untilWhole({ cluster, kinds }: Site): Promise<void> {
+async function untilWhole(site: Site): Promise<void> {
+  const { cluster, kinds } = site;
   for (const { name } of cluster.nodes) await cluster.untilNodeIs(name, "Ready");
-  await kinds.until("tunnel", "echo", { Ready: "True", Updated: "True" });
-  await kinds.untilLive("echo-0", 2);
+  await waitFor("an active proxy pod and a standby on different nodes", { deadline: 60_000 }, async () => {
+    await kinds.until("tunnel", "echo", { Ready: "True", Updated: "True" });
+    await kinds.untilLive("echo-0", 2);
+    const pods = await kinds.pods("proxy", "echo-0");
+    if (new Set(pods.map(nodeOf)).size === 2) return true;
+    // Nothing moves a pod back after a drain: preferences count only when a pod is placed.
+    const active = podName(await kinds.activePod("echo-0"));
+    const standby = pods.map(podName).find((name) => name !== active);
+    if (standby !== undefined) await deletePod(site, standby);
+    return false;
+  });
 }
 
-async function deletePod(site: Site, pod: string): Promise<void> {
-  await site.cluster.api.request(`/api/v1/namespaces/${namespace}/pods/${pod}`, { method: "DELETE" });
+async function deletePod({ cluster }: Site, pod: string): Promise<void> {
+  await cluster.api.request(`/api/v1/namespaces/${namespace}/pods/${pod}`, { method: "DELETE" });
 }

@@ -1,8 +1,12 @@
 /** The whole product on real kubelets: one cluster with a split network, and a second one that only dials out. */
 import { afterAll, beforeAll } from "bun:test";
 import { printTable, type Site, startSite } from "../support/e2e/site.ts";
+import { byHand } from "./by-hand.ts";
 import { failover } from "./failover.ts";
 import { patternOne } from "./pattern-one.ts";
+import { rollouts } from "./rollouts.ts";
+import { scheduling } from "./scheduling.ts";
+import { twoClusters } from "./two-clusters.ts";
 
 let site: Site | undefined;
 
@@ -22,4 +26,8 @@ const siteNow = (): Site => {
 };
 
 patternOne(siteNow);
+byHand(siteNow);
+scheduling(siteNow);
+rollouts(siteNow);
 failover(siteNow);
+twoClusters(siteNow);

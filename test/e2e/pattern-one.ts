@@ -29,7 +29,7 @@ export function patternOne(siteNow: () => Site): void {
       for (const node of cloudNodes) {
         const consumer = await site.consumerOn(node);
         for (const to of [address, "private-api.private.svc:8080"]) {
-          expect(await consumer.connect(to, { timeout: 1000 })).toMatchObject({ result: "timeout" });
+          expect(await consumer.connect(to, { timeout: 3000 })).toMatchObject({ result: "timeout" });
         }
       }
     }, 30_000);

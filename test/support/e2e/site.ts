@@ -39,7 +39,7 @@ export async function startSite(): Promise<Site> {
     const archives = [await productArchive(folder), await peerArchive(folder)];
     await loadImages(cluster, archives);
     await preparePeers(cluster);
-    await installOperator(cluster, { operator: { replicas: 2 }, config: { proxyHost: addressOf(cluster, "cloud-1") } });
+    await installOperator(cluster, proxyHostValues(cluster));
     const site = siteOf(cluster, archives);
     await untilServing(site);
     return { ...site, [Symbol.asyncDispose]: stop };
@@ -48,6 +48,12 @@ export async function startSite(): Promise<Site> {
     throw error;
   }
 }
+
+/** Two operators, so that the loss of a node leaves one, and the host that NodePorts need. */
+export const proxyHostValues = (cluster: Cluster): object => ({
+  operator: { replicas: 2 },
+  config: { proxyHost: addressOf(cluster, "cloud-1") },
+});
 
 export function addressOf(cluster: Cluster, node: string): string {
   const found = cluster.nodes.find(({ name }) => name === node);
