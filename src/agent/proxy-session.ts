@@ -64,7 +64,8 @@ export class NetaminitySession implements ProxySession, DataConnectionOwner {
     this.#pulse = new Pulse(
       core.deadline,
       (number) => this.#ping(number),
-      () => this.#end(new ProtocolError("the target is silent")),
+      // The target has to learn of it: when it is heard again, it must not take this session for alive.
+      () => control.fail(new ProtocolError("the target is silent")),
     );
     control.handOver({ message: (message) => this.#message(message), over: (cause) => this.#end(cause) });
     control.wire.keepAlive(15);
