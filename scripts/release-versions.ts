@@ -29,12 +29,19 @@ interface Place {
   what: string;
   /** Matches the text before the version, the version, and the text after it. */
   pattern: RegExp;
-  /** A file of documentation may repeat the version any number of times, also never. */
-  optional?: boolean;
 }
 
 const anyVersion = String.raw`(\d+\.\d+\.\d+(?:-[0-9A-Za-z.-]*[0-9A-Za-z])?)`;
-const documents = ["README.md", "docs/INTERNAL.md", "chart/README.md"];
+/** Documents repeat the version any number of times, also never. The changelog tells of old versions and is left alone. */
+const documents = ["README.md", "chart/README.md", "docs/**/*.md", "examples/**/*.{md,yaml}"];
+
+/** References to what a release publishes: an image, a chart, a download. */
+const references: readonly RegExp[] = [
+  new RegExp(`(ghcr\\.io/exeteres/netaminity:)${anyVersion}()`, "g"),
+  new RegExp(`(charts/netaminity(?::| [^\n]*?--version ))${anyVersion}()`, "g"),
+  new RegExp(`(^\\s*--version )${anyVersion}()`, "gm"),
+  new RegExp(`(releases/download/v)${anyVersion}()`, "g"),
+];
 
 const places: readonly Place[] = [
   { file: "chart/Chart.yaml", what: "version", pattern: new RegExp(`(^version: )${anyVersion}($)`, "m") },
@@ -46,22 +53,6 @@ const places: readonly Place[] = [
     what: "version of the root package",
     pattern: new RegExp(`(^    "": \\{\\n      "name": "netaminity",\\n      "version": ")${anyVersion}(",$)`, "m"),
   },
-  ...documents.flatMap((file): Place[] => [
-    {
-      file,
-      what: "image",
-      pattern: new RegExp(`(ghcr\\.io/exeteres/netaminity:)${anyVersion}()`, "g"),
-      optional: true,
-    },
-    {
-      file,
-      what: "chart",
-      pattern: new RegExp(`(charts/netaminity(?::| [^\n]*?--version ))${anyVersion}()`, "g"),
-      optional: true,
-    },
-    { file, what: "--version", pattern: new RegExp(`(^\\s*--version )${anyVersion}()`, "gm"), optional: true },
-    { file, what: "download", pattern: new RegExp(`(releases/download/v)${anyVersion}()`, "g"), optional: true },
-  ]),
 ];
 
 /**
@@ -70,25 +61,29 @@ const places: readonly Place[] = [
  */
 export async function setVersion(root: string, version: string, date: string): Promise<void> {
   checkVersion(version);
-  for (const file of new Set(places.map((place) => place.file))) {
+  for (const { file, what, pattern } of places) {
     const path = join(root, file);
-    const ofFile = places.filter((place) => place.file === file);
-    if (!(await Bun.file(path).exists())) {
-      if (ofFile.every(({ optional }) => optional)) continue;
-      throw new VersionError(`${file} does not exist`);
+    if (!(await Bun.file(path).exists())) throw new VersionError(`${file} does not exist`);
+    const text = await Bun.file(path).text();
+    if (!pattern.test(text)) throw new VersionError(`${file} has no ${what}`);
+    await Bun.write(path, withVersion(text, pattern, version));
+  }
+  for (const glob of documents) {
+    for await (const file of new Bun.Glob(glob).scan({ cwd: root })) {
+      const text = await Bun.file(join(root, file)).text();
+      const updated = references.reduce((before, pattern) => withVersion(before, pattern, version), text);
+      if (updated !== text) await Bun.write(join(root, file), updated);
     }
-    let text = await Bun.file(path).text();
-    for (const { what, pattern, optional } of ofFile) {
-      if (!optional && !pattern.test(text)) throw new VersionError(`${file} has no ${what}`);
-      text = text.replace(pattern, (_all, before: string, _old: string, after: string) => before + version + after);
-    }
-    await Bun.write(path, text);
   }
   const changelog = Bun.file(join(root, "CHANGELOG.md"));
   if (!(await changelog.exists())) return;
   const text = await changelog.text();
   if (text.includes(`## ${version} `)) return;
   await Bun.write(changelog, text.replace(/^## Unreleased$/m, `## Unreleased\n\n## ${version} - ${date}`));
+}
+
+function withVersion(text: string, pattern: RegExp, version: string): string {
+  return text.replace(pattern, (_all, before: string, _old: string, after: string) => before + version + after);
 }
 
 /**
@@ -99,12 +94,10 @@ export async function checkTag(root: string, tag: string): Promise<string> {
   if (!tag.startsWith("v")) throw new VersionError(`tag "${tag}" is not of the form vVERSION`);
   const version = checkVersion(tag.slice(1));
   const found = await Promise.all(
-    places
-      .filter(({ optional }) => !optional)
-      .map(async ({ file, what, pattern }) => {
-        const value = pattern.exec(await Bun.file(join(root, file)).text())?.[2] ?? "none";
-        return value === version ? [] : [`${file} has ${what} ${value}`];
-      }),
+    places.map(async ({ file, what, pattern }) => {
+      const value = pattern.exec(await Bun.file(join(root, file)).text())?.[2] ?? "none";
+      return value === version ? [] : [`${file} has ${what} ${value}`];
+    }),
   );
   const wrong = found.flat();
   if (wrong.length > 0) throw new VersionError(`tag ${tag} does not match: ${wrong.join(", ")}`);

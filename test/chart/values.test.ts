@@ -48,6 +48,29 @@ const refused: [values: object, words: string[]][] = [
   [{ crds: { install: "maybe" } }, ["/crds/install", "boolean"]],
 ];
 
+describe("the notes after an install", () => {
+  // `helm template` leaves notes out, and the dry run of an install needs no cluster when told so.
+  const notes = async (...set: string[]) => {
+    const dryRun = ["install", "blue", chart, "--namespace", "tunnels", "--dry-run=client", ...set];
+    return (await helm(dryRun)).split("\nNOTES:\n")[1] ?? "";
+  };
+
+  test("tell how to wait, how to make a first tunnel, and what NodePort needs", async () => {
+    const text = await notes();
+    expect(text).toContain("kubectl --namespace tunnels rollout status deployment/blue-netaminity");
+    expect(text).toContain("kind: Tunnel");
+    expect(text).toContain("--set config.proxyHost=HOST");
+    expect(text).toContain("in all namespaces");
+  });
+
+  test("leave out what is settled", async () => {
+    const text = await notes("--set", "config.proxyHost=203.0.113.1,config.watchNamespaces={a,b},crds.keep=false");
+    expect(text).not.toContain("config.proxyHost");
+    expect(text).not.toContain("crds.keep");
+    expect(text).toContain("in namespaces a, b.");
+  });
+});
+
 describe("values that helm refuses, saying which", () => {
   for (const [values, words] of refused) {
     test(JSON.stringify(values), async () => {
