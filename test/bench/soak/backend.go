@@ -87,6 +87,16 @@ func (server *backend) side(connection *net.TCPConn, head header) error {
 		return inOrder(
 			func() error { return receive(connection, head.id, toBackend, head.up, quick, compared) },
 			func() error { return connection.SetLinger(0) })
+	case consumerCuts:
+		return receiveCut(connection, func() error { return send(connection, head.id, toConsumer, 0, head.down, quick) })
+	case backendCuts:
+		return inOrder(
+			func() error {
+				return atOnce(
+					func() error { return send(connection, head.id, toConsumer, 0, head.down/2, quick) },
+					func() error { return receive(connection, head.id, toBackend, head.up/2, quick, compared) })
+			},
+			func() error { return connection.SetLinger(0) })
 	case writeAndClose:
 		err := receiveAll()
 		if err == nil {

@@ -96,6 +96,18 @@ func consumerSide(connection *net.TCPConn, head header, count *tally) error {
 		return inOrder(introduce, greet,
 			func() error { return send(connection, head.id, toBackend, 0, head.up, quick) },
 			func() error { return receiveReset(connection) })
+	case consumerCuts:
+		return inOrder(introduce, greet,
+			func() error {
+				return atOnce(
+					func() error { return send(connection, head.id, toBackend, 0, head.up/2, quick) },
+					func() error { return receive(connection, head.id, toConsumer, head.down/2, quick, compared) })
+			},
+			func() error { return connection.SetLinger(0) })
+	case backendCuts:
+		return inOrder(introduce, greet, func() error {
+			return receiveCut(connection, func() error { return send(connection, head.id, toBackend, 0, head.up, quick) })
+		})
 	case writeAndClose:
 		return inOrder(greet, introduce, func() error { return send(connection, head.id, toBackend, 0, head.up, quick) })
 	default:

@@ -17,6 +17,9 @@ const (
 	// consumerResets and backendResets: one side resets in the middle, and the other must see a reset.
 	consumerResets
 	backendResets
+	// consumerCuts and backendCuts: one side resets while both send as fast as they can.
+	consumerCuts
+	backendCuts
 	// slowConsumer and slowBackend read much more slowly than the other side writes.
 	slowConsumer
 	slowBackend
@@ -29,13 +32,11 @@ const (
 
 var kindNames = [kinds]string{
 	"exchange", "server first", "consumer ends first", "backend ends first", "consumer resets", "backend resets",
+	"consumer cuts", "backend cuts",
 	"slow consumer", "slow backend", "write and close", "close at once",
 }
 
 func (what kind) String() string { return kindNames[what] }
-
-// hasHeader is false for a consumer that closes without a word.
-func (what kind) hasHeader() bool { return what != closeAtOnce }
 
 // randomHeader draws a kind and sizes: mostly small, sometimes several MiB.
 func randomHeader(id uint64) header {
@@ -45,6 +46,8 @@ func randomHeader(id uint64) header {
 		head.down = 1<<20 + rand.Uint64N(2<<20)
 	case slowBackend:
 		head.up = 1<<20 + rand.Uint64N(2<<20)
+	case consumerCuts, backendCuts:
+		head.up, head.down = 1<<20+rand.Uint64N(7<<20), 1<<20+rand.Uint64N(7<<20)
 	case writeAndClose:
 		head.down = 0
 	}

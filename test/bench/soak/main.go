@@ -180,7 +180,7 @@ func looks(made *tunnel, before []state) ([]state, error) {
 			}
 			states = append(states, seen)
 		}
-		holds := func(index int) bool { return leaked(before[index], states[index]) > 0 }
+		holds := func(index int) bool { return states[index].Streams > 0 || leaked(before[index], states[index]) > 0 }
 		if before == nil || time.Now().After(deadline) || !slices.ContainsFunc([]int{0, 1}, holds) {
 			return states, nil
 		}

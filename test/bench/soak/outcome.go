@@ -24,8 +24,9 @@ type outcome struct {
 // print writes the report, and the same as JSON when file is not empty; false when anything is wrong.
 func (result *outcome) print(file string) bool {
 	count, totals := result.count, result.count.counts
-	leaks := 0
+	leaks, stuck := 0, 0
 	for index := range result.After {
+		stuck += result.After[index].Streams
 		leaks += max(0, leaked(result.Before[index], result.After[index]))
 	}
 	fmt.Printf("%-52s %d\n", "streams", count.streams.Load())
@@ -52,6 +53,7 @@ func (result *outcome) print(file string) bool {
 		{"hung", totals.Hung},
 		{"failed while nothing restarted", totals.FailedAtRest},
 		{"leaked descriptors", leaks},
+		{"streams that a process never ended", stuck},
 		{"backend connections never ended", result.Forgotten},
 		{"processes that did not end as they should", len(result.Misbehaved)},
 	}
@@ -63,11 +65,11 @@ func (result *outcome) print(file string) bool {
 	for _, text := range result.Misbehaved {
 		fmt.Println(text)
 	}
-	result.write(file, leaks)
+	result.write(file, leaks, stuck)
 	return wrong == 0
 }
 
-func (result *outcome) write(file string, leaks int) {
+func (result *outcome) write(file string, leaks, stuck int) {
 	if file == "" {
 		return
 	}
@@ -75,9 +77,10 @@ func (result *outcome) write(file string, leaks int) {
 		Streams  int64 `json:"streams"`
 		Compared int64 `json:"comparedBytes"`
 		Leaks    int   `json:"leakedDescriptors"`
+		Stuck    int   `json:"stuckStreams"`
 		counts
 		*outcome
-	}{result.count.streams.Load(), result.count.compared.Load(), leaks, result.count.counts, result}, "", "  ")
+	}{result.count.streams.Load(), result.count.compared.Load(), leaks, stuck, result.count.counts, result}, "", "  ")
 	if err == nil {
 		err = os.WriteFile(file, append(text, '\n'), 0o644)
 	}

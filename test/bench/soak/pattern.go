@@ -155,3 +155,14 @@ func receiveReset(connection *net.TCPConn) error {
 		}
 	}
 }
+
+// receiveCut sends all the while and waits for the reset by the other end. Of the two calls that wait for it, the system
+// tells only one: when that was the write, the read may end like a clean end.
+func receiveCut(connection *net.TCPConn, sendAll func() error) error {
+	var sent error
+	reset := atOnce(func() error { sent = sendAll(); return nil }, func() error { return receiveReset(connection) })
+	if _, clean := reset.(wrongError); clean && sent != nil && !isTimeout(sent) {
+		return nil
+	}
+	return reset
+}

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"errors"
 	"fmt"
 	"io"
 	"net"
@@ -116,13 +117,16 @@ func (made *tunnel) untilReady() error {
 
 // state is what an end holds at rest.
 type state struct {
-	Descriptors int   `json:"descriptors"`
-	Pooled      int   `json:"pooled"`
-	RssAnon     int64 `json:"rssAnon"`
+	Descriptors int `json:"descriptors"`
+	// Pooled are idle connections kept ready, Streams those that the process believes to be running.
+	Pooled  int   `json:"pooled"`
+	Streams int   `json:"streams"`
+	RssAnon int64 `json:"rssAnon"`
 }
 
 var (
 	pooledLine  = regexp.MustCompile(`(?m)^netaminity_pool_idle(?:\{[^}]*\})? (\d+)`)
+	streamsLine = regexp.MustCompile(`(?m)^netaminity_streams_open (\d+)`)
 	rssAnonLine = regexp.MustCompile(`(?m)^RssAnon:\s+(\d+) kB`)
 )
 
@@ -142,6 +146,11 @@ func (one *end) look() (state, error) {
 		number, _ := strconv.Atoi(match[1])
 		seen.Pooled += number
 	}
+	match := streamsLine.FindSubmatch(text)
+	if match == nil {
+		return state{}, errors.New("no netaminity_streams_open in the metrics")
+	}
+	seen.Streams, _ = strconv.Atoi(string(match[1]))
 	entries, err := os.ReadDir(fmt.Sprintf("/proc/%d/fd", one.process.Process.Pid))
 	if err != nil {
 		return state{}, err
