@@ -1,5 +1,6 @@
 import { z } from "zod";
-import { port, text, textMap } from "./fields.ts";
+import { consumerPort, rendezvousPort } from "../names.ts";
+import { checked, port, type Rule, text, textMap } from "./fields.ts";
 import { resources } from "./resources.ts";
 import { affinity, tolerations, topologySpreadConstraints } from "./scheduling.ts";
 import { containerSecurityContext, podSecurityContext } from "./security.ts";
@@ -41,16 +42,27 @@ const fields = {
   annotations: textMap().exactOptional().describe("More annotations of the pods."),
 };
 
+/** Both are fixed in proxy pods; targets keep to the same rule, so that one template serves both sides. */
+const takenPorts: readonly Rule[] = [
+  {
+    rule: `!has(self.healthPort) || !(self.healthPort in [${rendezvousPort}, ${consumerPort}])`,
+    message: `healthPort must not be ${rendezvousPort} or ${consumerPort}: proxy pods listen there`,
+  },
+];
+
 /** How agent pods run, as users write it. */
-export const podTemplate = z
-  .strictObject({
-    ...fields,
-    distributeByNodes: distributeByNodes.default(true),
-    hostNetwork: hostNetwork.default(false),
-  })
-  .describe("How and where the pods run.");
+export const podTemplate = checked(
+  z
+    .strictObject({
+      ...fields,
+      distributeByNodes: distributeByNodes.default(true),
+      hostNetwork: hostNetwork.default(false),
+    })
+    .describe("How and where the pods run."),
+  takenPorts,
+);
 
 /** One side's own template: without defaults, because a field that is there replaces the shared one. */
-export const podTemplateOverride = z.strictObject(fields);
+export const podTemplateOverride = checked(z.strictObject(fields), takenPorts);
 
 export type PodTemplate = z.output<typeof podTemplateOverride>;

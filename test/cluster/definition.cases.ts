@@ -115,6 +115,11 @@ const refused: Record<string, [object: object, ...messages: string[]]> = {
     "spec.podTemplate.tolerations[0].effect",
     "NoSchedule",
   ],
+  "a health port that proxy pods use otherwise": [
+    tunnel({ proxy: { podTemplate: { healthPort: 7835 } } }),
+    "spec.proxy.podTemplate",
+    "healthPort must not be 7835 or 30080: proxy pods listen there",
+  ],
   "an unknown type of Service": [proxy({ proxyService: { type: "ExternalName" } }), "spec.proxyService.type"],
   "an unknown version of the PROXY protocol": [target({ sendProxyProtocol: "v3" }), "spec.sendProxyProtocol"],
   "a Target without a backend": [object("Target", "demo", { secretRef, proxyEndpoint: "a:1" }), "spec.endpoint"],
