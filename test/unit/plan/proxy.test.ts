@@ -1,62 +1,19 @@
 import { describe, expect, test } from "bun:test";
 import type { Condition } from "../../../src/api/conditions.ts";
 import type { ProxyStatus } from "../../../src/api/proxy.ts";
-import { withHash } from "../../../src/desired/applied.ts";
-import { proxyDeployment } from "../../../src/desired/proxy-deployment.ts";
-import type { ApplyFailure, ObservedDeployment, ObservedPod, ProxyInput } from "../../../src/plan/observed.ts";
+import type { ObservedPod, ProxyInput } from "../../../src/plan/observed.ts";
 import { planProxy } from "../../../src/plan/proxy.ts";
 import {
   earlier,
-  makeDeployment,
   makeNode,
   makePod,
   makeProxy,
   makeReplicaSet,
   makeSecret,
-  makeService,
   makeSlice,
   now,
-  type PodFacts,
-  settings,
 } from "../../support/objects.ts";
-
-const proxy = makeProxy({ replicas: 2, service: { name: "api", port: 5432 } });
-
-/** Everything at rest: two pods, the first active with a session. */
-function makeInput(change: Partial<ProxyInput> = {}): ProxyInput {
-  const of = change.proxy ?? proxy;
-  const deployment = deploymentOf(of);
-  const replicaSet = makeReplicaSet(deployment, 1);
-  const pods = [makePod("edge-a", { ready: true }, replicaSet), makePod("edge-b", {}, replicaSet)];
-  return {
-    proxy: of,
-    settings,
-    now,
-    failures: [],
-    secret: makeSecret(),
-    deployments: [deployment],
-    replicaSets: [replicaSet],
-    services: [],
-    endpointSlices: pods[0] === undefined ? [] : [makeSlice(of, pods[0])],
-    pods,
-    nodes: [makeNode("n1")],
-    probes: [],
-    ...change,
-  };
-}
-
-function deploymentOf(of: typeof proxy, status?: ObservedDeployment["status"]): ObservedDeployment {
-  const { annotations = {} } = withHash(proxyDeployment(of, settings.agent)).metadata;
-  return makeDeployment("edge-proxy", { owner: of, annotations, ...(status && { status }) });
-}
-
-const replicaSet = makeReplicaSet(deploymentOf(proxy), 1);
-const pod = (name: string, facts: PodFacts = {}): ObservedPod => makePod(name, facts, replicaSet);
-const failure = (kind: ApplyFailure["kind"], object: string, message: string): ApplyFailure => ({
-  kind,
-  object: { apiVersion: "v1", kind: "Service", name: object },
-  message,
-});
+import { deploymentOf, failure, makeProxyInput, pod, proxy, replicaSet } from "../../support/proxy-input.ts";
 
 const condition = (type: string, status: "True" | "False", reason: string, message: string): Condition => ({
   ...{ type, status, reason, message },
@@ -85,14 +42,9 @@ function verdict(input: ProxyInput, type: string) {
   return [found?.status, found?.reason, found?.message];
 }
 
-const refOf = (kind: string, name: string, apiVersion = "v1") => ({
-  ...{ apiVersion, kind, namespace: "demo", name },
-  uid: `uid-of-${name}`,
-});
-
 describe("a Proxy at rest", () => {
   test("needs its Services, one slice and its Deployment, and says where everybody connects", () => {
-    const plan = planProxy(makeInput());
+    const plan = planProxy(makeProxyInput());
     expect(plan.apply.map(({ kind, metadata }) => `${kind} ${metadata.name}`)).toEqual([
       "Service edge-rendezvous",
       "EndpointSlice edge-rendezvous-ipv4",
@@ -107,28 +59,28 @@ describe("a Proxy at rest", () => {
   test("reports nothing, and leaves its status as it was, when nothing changed", () => {
     const conditions = atRest.conditions.map((each) => ({ ...each, lastTransitionTime: earlier }));
     const status = { ...atRest, conditions };
-    const plan = planProxy(makeInput({ proxy: { ...proxy, status } }));
+    const plan = planProxy(makeProxyInput({ proxy: { ...proxy, status } }));
     expect(plan.status).toEqual(status);
     expect(plan.events).toEqual([]);
   });
 
   test("of a Tunnel has no consumer Service of its own", () => {
     const { service: _service, ...spec } = proxy.spec;
-    const plan = planProxy(makeInput({ proxy: { ...proxy, spec } }));
+    const plan = planProxy(makeProxyInput({ proxy: { ...proxy, spec } }));
     expect(plan.apply.map(({ metadata }) => metadata.name)).not.toContain("api");
     expect("consumerEndpoint" in plan.status).toBe(false);
   });
 
   test("keeps an agent's last container id while the agent is down, so that its return counts as a restart", () => {
     const down = pod("edge-a", { state: { waiting: { reason: "CrashLoopBackOff" } } });
-    const plan = planProxy(makeInput({ pods: [down], endpointSlices: [makeSlice(proxy, down)] }));
+    const plan = planProxy(makeProxyInput({ pods: [down], endpointSlices: [makeSlice(proxy, down)] }));
     const slice = plan.apply.find(({ kind }) => kind === "EndpointSlice");
     expect(slice?.metadata.annotations).toEqual({ "netaminity.exeteres.net/active-container": "edge-a-1" });
   });
 
   test("gets one slice for each address family of the active pod", () => {
     const dual = pod("edge-a", { ready: true, ips: ["10.1.0.1", "fd00::1"] });
-    const slices = planProxy(makeInput({ pods: [dual] })).apply.filter(({ kind }) => kind === "EndpointSlice");
+    const slices = planProxy(makeProxyInput({ pods: [dual] })).apply.filter(({ kind }) => kind === "EndpointSlice");
     expect(slices.map(({ metadata }) => metadata.name)).toEqual(["edge-rendezvous-ipv4", "edge-rendezvous-ipv6"]);
   });
 });
@@ -197,14 +149,14 @@ describe("a Proxy is not Ready", () => {
   };
   for (const [title, [change, reason, message]] of Object.entries(cases)) {
     test(title, () => {
-      expect(verdict(makeInput(change), "Ready")).toEqual(["False", reason, message]);
+      expect(verdict(makeProxyInput(change), "Ready")).toEqual(["False", reason, message]);
     });
   }
 });
 
 describe("a Proxy is Ready", () => {
   test("without any session, because the Target is made from the endpoint that it announces", () => {
-    const input = makeInput({ pods: [pod("edge-a")] });
+    const input = makeProxyInput({ pods: [pod("edge-a")] });
     expect(verdict(input, "Ready")).toEqual(["True", "Available", available.message]);
     expect(verdict(input, "Connected")).toEqual([
       "False",
@@ -214,7 +166,7 @@ describe("a Proxy is Ready", () => {
   });
 
   test("though the operator may not read nodes", () => {
-    expect(verdict(makeInput({ nodes: undefined }), "Ready")[0]).toBe("True");
+    expect(verdict(makeProxyInput({ nodes: undefined }), "Ready")[0]).toBe("True");
   });
 });
 
@@ -227,7 +179,7 @@ describe("a Proxy is Connected", () => {
 
   test("not when the pod with the session is silent while others answer", () => {
     const probes = [probe(a, false), probe(b, true)];
-    expect(verdict(makeInput({ pods: [a, b], probes }), "Connected").slice(0, 2)).toEqual([
+    expect(verdict(makeProxyInput({ pods: [a, b], probes }), "Connected").slice(0, 2)).toEqual([
       "False",
       "WaitingForTarget",
     ]);
@@ -235,11 +187,11 @@ describe("a Proxy is Connected", () => {
 
   test("when the operator reaches no pod at all", () => {
     const probes = [probe(a, false), probe(b, false)];
-    expect(verdict(makeInput({ pods: [a, b], probes }), "Connected").slice(0, 2)).toEqual(["True", "SessionUp"]);
+    expect(verdict(makeProxyInput({ pods: [a, b], probes }), "Connected").slice(0, 2)).toEqual(["True", "SessionUp"]);
   });
 
   test("not for the reason why it is not Ready either", () => {
-    const input = makeInput({ pods: [], endpointSlices: [], secret: undefined });
+    const input = makeProxyInput({ pods: [], endpointSlices: [], secret: undefined });
     expect(verdict(input, "Connected")).toEqual(verdict(input, "Ready"));
   });
 });
@@ -247,97 +199,22 @@ describe("a Proxy is Connected", () => {
 describe("a Proxy is Updated", () => {
   test("not before its Deployment is the one that is wanted", () => {
     const changed = makeProxy({ ...proxy.spec, drainTimeout: "5m" });
-    const input = { ...makeInput(), proxy: changed };
+    const input = { ...makeProxyInput(), proxy: changed };
     expect(verdict(input, "Updated")).toEqual(["False", "RollingOut", "the change is being made"]);
   });
 
   test("not while a pod of an older revision is there", () => {
     const next = makeReplicaSet(deploymentOf(proxy), 2);
     const pods = [pod("edge-a", { ready: true }), makePod("edge-b", {}, next)];
-    const input = makeInput({ pods, replicaSets: [replicaSet, next] });
+    const input = makeProxyInput({ pods, replicaSets: [replicaSet, next] });
     expect(verdict(input, "Updated")).toEqual(["False", "RollingOut", "1 of 2 pods are up to date, 2 exist"]);
   });
 
   test("not while its newest pods fail, and says how", () => {
     const next = makeReplicaSet(deploymentOf(proxy), 2);
     const broken = makePod("edge-b", { state: { waiting: { reason: "InvalidImageName", message: "bad" } } }, next);
-    const input = makeInput({ pods: [pod("edge-a", { ready: true }), broken], replicaSets: [replicaSet, next] });
+    const input = makeProxyInput({ pods: [pod("edge-a", { ready: true }), broken], replicaSets: [replicaSet, next] });
     expect(verdict(input, "Updated")).toEqual(["False", "PodsFailing", "pod edge-b: InvalidImageName: bad"]);
     expect(verdict(input, "Ready")[0]).toBe("True");
   });
-});
-
-describe("the rendezvous of a Proxy", () => {
-  test("moves to a standby, and an event says why", () => {
-    const pods = [pod("edge-a", { deleting: true, ready: true }), pod("edge-b")];
-    const plan = planProxy(makeInput({ pods, endpointSlices: [makeSlice(proxy, pod("edge-a"))] }));
-    expect(plan.status.activePod).toBe("edge-b");
-    expect(plan.events).toContainEqual({
-      type: "Normal",
-      reason: "ActivePodChanged",
-      message: "the rendezvous leads to pod edge-b now: edge-a is being deleted",
-    });
-  });
-
-  test("ends when no pod is left: the slices are removed, and an event warns", () => {
-    const plan = planProxy(makeInput({ pods: [], endpointSlices: [makeSlice(proxy, pod("edge-a"))] }));
-    expect(plan.remove).toEqual([refOf("EndpointSlice", "edge-rendezvous-ipv4", "discovery.k8s.io/v1")]);
-    expect(plan.events).toContainEqual({
-      type: "Warning",
-      reason: "ActivePodLost",
-      message: "edge-a is gone, and no other proxy pod runs",
-    });
-  });
-
-  test("never leads to a pod that only carries its labels", () => {
-    const stranger = makePod("stranger", { ready: true });
-    const plan = planProxy(makeInput({ pods: [stranger], endpointSlices: [] }));
-    expect("activePod" in plan.status).toBe(false);
-  });
-
-  test("is read from no slice of somebody else", () => {
-    const foreign = { ...makeSlice(proxy, pod("edge-b")), metadata: { name: "x", uid: "x", ownerReferences: [] } };
-    expect(planProxy(makeInput({ endpointSlices: [foreign] })).status.activePod).toBe("edge-a");
-  });
-});
-
-test("a lost pod that Kubernetes still calls ready is deleted, and an event says so", () => {
-  const [lost, active] = [pod("edge-a", { ready: true }), pod("edge-b", { ready: true })];
-  const probes = [
-    { podUid: lost.metadata.uid, healthy: false, failures: 3 },
-    { podUid: active.metadata.uid, healthy: true, failures: 0 },
-  ];
-  const plan = planProxy(makeInput({ pods: [lost, active], probes, endpointSlices: [makeSlice(proxy, active)] }));
-  expect(plan.remove).toEqual([refOf("Pod", "edge-a")]);
-  expect(plan.events).toContainEqual({
-    type: "Warning",
-    reason: "SilentPodDeleted",
-    message: "pod edge-a does not answer though Kubernetes calls it ready; it was replaced by edge-b and is deleted",
-  });
-});
-
-describe("pruning", () => {
-  const oldService = makeService("old-name", { owner: proxy });
-
-  test("removes the consumer Service of an earlier name", () => {
-    expect(planProxy(makeInput({ services: [oldService] })).remove).toEqual([refOf("Service", "old-name")]);
-  });
-
-  test("spares it while the new one cannot be made", () => {
-    const failures = [failure("name-conflict", "api", "it exists already")];
-    const plan = planProxy(makeInput({ services: [oldService], failures }));
-    expect(plan.remove).toEqual([]);
-    expect(plan.requeueAfter).toBe(30_000);
-  });
-
-  test("leaves what belongs to others, and what is being deleted already", () => {
-    const foreign = makeService("other", { owner: makeProxy({}, { name: "else", uid: "else" }) });
-    const deleting = makeService("older", { owner: proxy, deletionTimestamp: now });
-    expect(planProxy(makeInput({ services: [foreign, deleting] })).remove).toEqual([]);
-  });
-});
-
-test("a taken node port is tried again soon, because ports move from pair to pair", () => {
-  const failures = [failure("port-conflict", "edge-rendezvous", "provided port is already allocated")];
-  expect(planProxy(makeInput({ failures })).requeueAfter).toBe(2_000);
 });
