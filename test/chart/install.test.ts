@@ -136,7 +136,9 @@ describe("on a real API server", () => {
 
   test("install makes a release whose pods may run under restricted, and whose rights are enough and no more", async () => {
     const notes = await helm("install", "netaminity", chart);
-    expect(notes).toContain("kubectl get tunnel private-api");
+    const [, firstTunnel = ""] = /^kubectl apply -f - <<YAML\n([\s\S]*?)^YAML$/m.exec(notes) ?? [];
+    const applied = await plane.kubectl(["apply", "--dry-run=server", "--filename", "-"], { input: firstTunnel });
+    expect(applied).toContain("tunnel.netaminity.exeteres.net/private-api created");
     expect(await owned()).toEqual(
       [
         ...definitions,
