@@ -6,7 +6,7 @@ import { endEverything, undoOnExit } from "./process.ts";
 import { bore, direct, haproxy, netaminity, type Product, rathole } from "./products.ts";
 import { report } from "./report.ts";
 import { emptyResults, type Line, lines, type Results, subject, tripOf } from "./results.ts";
-import { rowNames, rows } from "./rows.ts";
+import { type Row, rowNames, rows } from "./rows.ts";
 import { type Run, runRows } from "./run.ts";
 import { runSoak } from "./soak.ts";
 import { buildHelpers, copyExecutable, haproxyExecutable, netaminityExecutable, peer } from "./tools.ts";
@@ -50,6 +50,7 @@ async function compare(
   const all = lines(results, chosen, names);
   process.stdout.write(`${summary(options)}\n\n${report(all, names)}\n`);
   for (const row of chosen) printTrip(results, row);
+  for (const row of chosen) printLeft(results, row, names);
   for (const { row, product, round, reason } of results.failures) {
     process.stdout.write(`\nfailed: ${row}, ${product}, round ${round + 1}: ${reason}\n`);
   }
@@ -90,9 +91,17 @@ function summary({ rounds, seconds }: Options): string {
   return `${rounds} rounds of ${seconds} s, ${cpus().length} processors, Linux ${release()} ${arch()}, load average before ${loadBefore.toFixed(1)}; medians, ratios are medians of the rounds' ratios`;
 }
 
-function printTrip(results: Results, row: (typeof rows)[number]): void {
+function printTrip(results: Results, row: Row): void {
   const trip = tripOf(results, row);
   if (trip !== undefined) process.stdout.write(`\n${row.name}: a round trip of the link took ${trip.toFixed(1)} ms\n`);
+}
+
+function printLeft(results: Results, row: Row, products: readonly string[]): void {
+  for (const product of products) {
+    const left = results.samples(row.name, "left", product).reduce((sum: number, count) => sum + (count ?? 0), 0);
+    if (left > 0)
+      process.stdout.write(`\n${row.name}, ${product}: ${left} backend connections outlived their consumers\n`);
+  }
 }
 
 function asJson(options: Options, results: Results, all: readonly Line[], products: readonly string[]) {

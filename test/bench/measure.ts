@@ -20,7 +20,8 @@ const extra = 30;
 
 /**
  * Measures one row once, in windows of `seconds`. `round` 0 is the first on these processes. The keys are those of
- * `metricsOf`; rejects when the product failed.
+ * `metricsOf`, and `left`: backend connections that did not end although their consumers had closed. Rejects when the
+ * product failed.
  */
 export async function measure(
   row: Row,
@@ -70,7 +71,12 @@ async function throughput(
   const bytes = result.upBytes + result.downBytes;
   if (bytes === 0) throw new ProgramError("no byte arrived inside the window");
   const spent = bySide(result.watched, "cpu", (used) => (used.cpuSeconds * 1e9) / bytes);
-  return { throughput: (bytes * 8) / result.seconds / 1e9, ...spent, ...peaks(result.watched, "peak") };
+  return {
+    throughput: (bytes * 8) / result.seconds / 1e9,
+    left: result.left,
+    ...spent,
+    ...peaks(result.watched, "peak"),
+  };
 }
 
 async function rate(subject: Subject, workers: number, seconds: number): Promise<Record<string, number>> {
@@ -80,6 +86,7 @@ async function rate(subject: Subject, workers: number, seconds: number): Promise
     rate: result.exchanges / result.seconds,
     p50: result.p50 * 1000,
     p99: result.p99 * 1000,
+    left: result.left,
     ...bySide(result.watched, "cpu", (used) => (used.cpuSeconds * 1000) / result.exchanges),
     ...peaks(result.watched, "peak"),
   };
@@ -92,6 +99,7 @@ async function memory(subject: Subject, seconds: number): Promise<Record<string,
   const holding = await runLoad("idle", loadOptions(subject, streams, seconds));
   const busy = await runLoad("throughput", loadOptions(subject, { ...streams, direction: "both" }, seconds));
   return {
+    left: holding.left + busy.left,
     ...peaks(idle.watched, "idle"),
     ...peaks(holding.watched, "idle-streams"),
     ...peaks(busy.watched, "busy-streams"),

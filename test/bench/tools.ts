@@ -1,7 +1,6 @@
 import { existsSync, mkdirSync } from "node:fs";
-import { cp, stat } from "node:fs/promises";
+import { cp } from "node:fs/promises";
 import { dirname, join, resolve } from "node:path";
-import { Glob } from "bun";
 import { ProgramError, runToEnd } from "./process.ts";
 
 const root = resolve(import.meta.dir, "../..");
@@ -49,14 +48,10 @@ export async function haproxyExecutable(): Promise<string> {
   return "/usr/sbin/haproxy";
 }
 
-/** A copy of dist/netaminity inside `folder`, built before when the sources are newer; a later build cannot disturb the run. */
+/** A copy of dist/netaminity inside `folder`, built before when the sources have changed; a later build cannot disturb the run. */
 export async function netaminityExecutable(folder: string): Promise<string> {
-  const built = join(root, "dist/netaminity");
-  if (await isStale(built)) {
-    process.stderr.write("building dist/netaminity\n");
-    await runToEnd([process.execPath, join(root, "scripts/build.ts")], buildTimeout);
-  }
-  return await copyExecutable(built, folder, "netaminity");
+  await runToEnd([process.execPath, join(root, "scripts/build.ts")], buildTimeout);
+  return await copyExecutable(join(root, "dist/netaminity"), folder, "netaminity");
 }
 
 export async function copyExecutable(executable: string, folder: string, name: string): Promise<string> {
@@ -64,13 +59,4 @@ export async function copyExecutable(executable: string, folder: string, name: s
   const copy = join(folder, name);
   await cp(executable, copy);
   return copy;
-}
-
-async function isStale(built: string): Promise<boolean> {
-  if (!existsSync(built)) return true;
-  const builtAt = (await stat(built)).mtimeMs;
-  for await (const file of new Glob("src/**/*.ts").scan({ cwd: root, absolute: true })) {
-    if ((await stat(file)).mtimeMs > builtAt) return true;
-  }
-  return false;
 }

@@ -19,6 +19,9 @@ const (
 	modeBoth = 'b'
 )
 
+// restPatience is how long a tunnel may take to pass the ends of all connections on, on a busy machine.
+const restPatience = 10 * time.Second
+
 // backend is the server behind the tunnel.
 type backend struct {
 	listener net.Listener
@@ -94,7 +97,7 @@ func (server *backend) rest(patience time.Duration) int {
 
 // stop ends the backend. See rest for the result.
 func (server *backend) stop() int {
-	left := server.rest(3 * time.Second)
+	left := server.rest(restPatience)
 	_ = server.listener.Close()
 	return left
 }
