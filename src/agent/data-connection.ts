@@ -1,6 +1,9 @@
 import { encode, type Message, MessageReader, type Messages, ProtocolError } from "./protocol.ts";
 import type { Wire, WireOwner } from "./wire.ts";
 
+/** Milliseconds that a data connection stays idle before a new one takes its place: routers and load balancers forget old ones. */
+const idleLifetime = 300_000;
+
 /** What a data connection tells the session it belongs to. */
 export interface DataConnectionOwner {
   /** The target answered a ping. */
@@ -17,6 +20,10 @@ export interface DataConnectionOwner {
 export class DataConnection implements WireOwner {
   /** `performance.now()` of the last sign of life. */
   heard = performance.now();
+  /** `performance.now()` from when on it is replaced; spread, so that a pool does not age all at once. */
+  readonly expires = performance.now() + idleLifetime * (0.75 + Math.random() / 4);
+  /** Has to answer a ping before it is used. */
+  #doubted = false;
   #reader = new MessageReader();
   #owner: DataConnectionOwner;
 
@@ -28,6 +35,18 @@ export class DataConnection implements WireOwner {
   ) {
     this.#owner = owner;
     wire.owner = this;
+  }
+
+  /** Whether it may be used without asking: it has been heard of since then, and nothing speaks against it. */
+  isFresh(since: number): boolean {
+    return this.heard >= since && !this.#doubted;
+  }
+
+  /** Another connection of the session has died without notice, so this one may have died as well. */
+  doubt(): void {
+    if (this.#doubted) return;
+    this.#doubted = true;
+    this.ping(0);
   }
 
   ping(number: number): void {
@@ -50,6 +69,7 @@ export class DataConnection implements WireOwner {
     switch (message.name) {
       case "Pong":
         this.heard = performance.now();
+        this.#doubted = false;
         this.#owner.answered(this);
         // The owner may have taken the wire for a stream; its `Started` is still ours to read.
         return false;

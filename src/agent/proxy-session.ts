@@ -161,6 +161,7 @@ export class NetaminitySession implements ProxySession, DataConnectionOwner {
       this.#idle = this.#idle.filter((other) => other !== connection);
       return;
     }
+    for (const idle of this.#idle) idle.doubt();
     const { consumer, pipe } = start;
     const untouched = pipe.forth.bytes === 0 && !pipe.forth.finished;
     if (untouched && consumer.tryAgain()) {
@@ -183,7 +184,7 @@ export class NetaminitySession implements ProxySession, DataConnectionOwner {
   #takeFresh(): DataConnection | undefined {
     // A connection is used without asking only while its last answer is fresh.
     const since = performance.now() - this.#core.deadline / 2;
-    const at = this.#idle.findLastIndex((connection) => connection.heard >= since);
+    const at = this.#idle.findLastIndex((connection) => connection.isFresh(since));
     return at < 0 ? undefined : this.#idle.splice(at, 1)[0];
   }
 
@@ -243,6 +244,10 @@ export class NetaminitySession implements ProxySession, DataConnectionOwner {
       if (now - connection.heard > this.#core.deadline) {
         connection.wire.reset();
         this.lost(connection, new ProtocolError("the data connection is silent"));
+      } else if (now > connection.expires) {
+        // Given up here and not by the target, which cannot know whether a consumer is on its way to it.
+        this.lost(connection, new ProtocolError("the data connection is old"));
+        connection.wire.reset();
       } else connection.ping(number);
     }
   }
