@@ -1,8 +1,8 @@
-import { restartWithoutConcurrentCollector } from "./runtime.ts";
+import { restartAsSmallProcess } from "./runtime.ts";
 
 const [role] = process.argv.slice(2);
 if (role === "proxy" || role === "target") {
-  restartWithoutConcurrentCollector();
+  restartAsSmallProcess();
 }
 
 // Loaded only now, so that a restart does not pay for it.

@@ -29,7 +29,7 @@ export class PoolSize {
 
   /** To be called every now and then: gives up a quarter when more than a half was never needed since the last call. */
   settle(): void {
-    if (this.#low > this.#size / 2) this.#size = Math.max(this.min, Math.ceil(this.#size * 0.75));
+    if (this.#low > this.#size / 2) this.#size = Math.max(this.min, Math.floor(this.#size * 0.75));
     this.#low = this.#size;
   }
 
