@@ -1,0 +1,92 @@
+import type { ProxyResource, ProxyStatus } from "../api/proxy.ts";
+import { isApplied } from "../desired/applied.ts";
+import { proxyDeployment } from "../desired/proxy-deployment.ts";
+import { bad, firstObjection, good, nextConditions, type Verdict } from "./conditions.ts";
+import type { ProxyInput } from "./observed.ts";
+import { isNewest, isOnReadyNode, runningContainer } from "./pods.ts";
+import type { ProxyFindings } from "./proxy-findings.ts";
+import { rolledOut } from "./rollout.ts";
+import { deploymentFailing, podsFailing, refused, secretUnusable } from "./workload-checks.ts";
+
+/** What a Proxy's status says after this pass. */
+export function proxyStatus(input: ProxyInput, findings: ProxyFindings): ProxyStatus {
+  const { proxy, now } = input;
+  const { metadata, spec } = proxy;
+  const { pods, livePods, servingPods, newestRevision, choice, endpoint } = findings;
+  const generation = metadata.generation ?? 0;
+  const ready = readiness(input, findings);
+  return {
+    observedGeneration: generation,
+    conditions: nextConditions(
+      proxy.status?.conditions,
+      [
+        ["Ready", ready],
+        ["Connected", connection(findings, ready)],
+        ["Updated", refused(input.failures) ?? updated(input, findings)],
+      ],
+      { now, generation },
+    ),
+    ...("known" in endpoint && { proxyEndpoint: endpoint.known }),
+    ...(spec.service && { consumerEndpoint: `${spec.service.name}.${metadata.namespace}.svc:${spec.service.port}` }),
+    ...(choice.active && { activePod: choice.active.metadata.name }),
+    replicas: pods.length,
+    liveReplicas: livePods.length,
+    readyReplicas: servingPods.length,
+    updatedReplicas: pods.filter((pod) => isNewest(pod, newestRevision)).length,
+  };
+}
+
+/** Ready needs no session: the Target may be made only afterwards, from the endpoint that this announces. */
+function readiness(input: ProxyInput, findings: ProxyFindings): Verdict {
+  const { proxy, failures, secret } = input;
+  const { livePods, choice, endpoint } = findings;
+  const isBehind = choice.active !== undefined && livePods.includes(choice.active);
+  return firstObjection(
+    [
+      refused(failures),
+      scaledToZero(proxy),
+      secretUnusable(proxy.spec.secretRef.name, secret),
+      "unknown" in endpoint ? endpoint.unknown : undefined,
+      isBehind ? undefined : noLivePod(findings, input.nodes),
+    ],
+    good("Available", `targets can connect${"known" in endpoint ? ` to ${endpoint.known}` : ""}`),
+  );
+}
+
+function scaledToZero({ spec }: ProxyResource): Verdict | undefined {
+  return spec.replicas === 0 ? bad("ScaledToZero", "spec.replicas is 0") : undefined;
+}
+
+function noLivePod({ choice: { active }, pods, deployment }: ProxyFindings, nodes: ProxyInput["nodes"]): Verdict {
+  if (active !== undefined && runningContainer(active) !== undefined && !isOnReadyNode(active, nodes)) {
+    return bad(
+      "NodeNotReady",
+      `proxy pod ${active.metadata.name} is on node ${active.spec?.nodeName}, which is not ready, and no other pod can take over`,
+    );
+  }
+  return podsFailing(pods) ?? deploymentFailing(deployment) ?? bad("PodsStarting", "no proxy pod runs yet");
+}
+
+function connection({ servingPods, endpoint }: ProxyFindings, ready: Verdict): Verdict {
+  const [serving] = servingPods;
+  if (serving !== undefined) {
+    return good("SessionUp", `pod ${serving.metadata.name} carries a session and serves consumers`);
+  }
+  if (ready.status === "False") return ready;
+  const where = "known" in endpoint ? ` at ${endpoint.known}` : "";
+  return bad(
+    "WaitingForTarget",
+    `no target has a session yet; its proxyEndpoint${where} and its secret must be those of this Proxy`,
+  );
+}
+
+function updated(input: ProxyInput, { deployment, pods, newestRevision }: ProxyFindings): Verdict {
+  const isWanted = isApplied(proxyDeployment(input.proxy, input.settings.agent), deployment);
+  const newest = pods.filter((pod) => isNewest(pod, newestRevision));
+  const running = newest.filter((pod) => runningContainer(pod) !== undefined);
+  return rolledOut(
+    isWanted ? deployment : undefined,
+    { wanted: input.proxy.spec.replicas, newest: running.length, all: pods.length },
+    podsFailing(newest) ?? deploymentFailing(deployment),
+  );
+}
