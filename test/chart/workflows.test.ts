@@ -1,6 +1,6 @@
 import { describe, expect, test } from "bun:test";
 import { existsSync } from "node:fs";
-import { join } from "node:path";
+import { dirname, join } from "node:path";
 import { parseDocument } from "yaml";
 import packageFile from "../../package.json" with { type: "json" };
 import { repository } from "./helm.ts";
@@ -136,6 +136,22 @@ describe("a release", () => {
 });
 
 describe("the Containerfile", () => {
+  test("copies whatever the sources import", async () => {
+    const text = await Bun.file(join(repository, "Containerfile")).text();
+    const copied = [...text.matchAll(/^COPY (?!--from)(.+) \S+$/gm)].flatMap(([, paths = ""]) => paths.split(" "));
+    const transpiler = new Bun.Transpiler({ loader: "ts" });
+    const imported = new Set<string>();
+    for await (const file of new Bun.Glob("src/**/*.ts").scan({ cwd: repository })) {
+      const imports = transpiler.scanImports(await Bun.file(join(repository, file)).text());
+      for (const { path } of imports) if (path.startsWith(".")) imported.add(join(dirname(file), path));
+    }
+    expect(imported).toContain("package.json");
+    const missing = [...imported].filter(
+      (path) => !copied.some((from) => path === from || path.startsWith(`${from}/`)),
+    );
+    expect(missing).toEqual([]);
+  });
+
   test("copies only files that exist, runs as 65532 and starts the executable", async () => {
     const text = await Bun.file(join(repository, "Containerfile")).text();
     const copied = [...text.matchAll(/^COPY (?!--from)(.+) \S+$/gm)].flatMap(([, paths = ""]) => paths.split(" "));
