@@ -1,9 +1,10 @@
 /** What fails, while consumers are at work on the Tunnel with one pair. */
 import { beforeEach, describe, expect, test } from "bun:test";
+import type { V1ContainerStatus } from "@kubernetes/client-node";
 import { type Fault, waitFor } from "../support/cluster/index.ts";
 import type { Impact } from "../support/e2e/impact.ts";
 import { nodeOf, podName } from "../support/e2e/kinds.ts";
-import { harm, measure, unharmed } from "../support/e2e/measure.ts";
+import { addRow, harm, measure, unharmed } from "../support/e2e/measure.ts";
 import { moveLeaderFrom } from "../support/e2e/operator.ts";
 import { tunnelNamespace } from "../support/e2e/peers.ts";
 import { otherCloudNode, type Site } from "../support/e2e/site.ts";
@@ -34,18 +35,14 @@ export function failover(siteNow: () => Site): void {
     };
 
     test("the proxy's agent is killed", async () => {
-      const impact = await atActiveNode("proxy agent killed", 3 * second, (_, pod) =>
-        site.cluster.pods.kill({ namespace, pod }),
-      );
+      const impact = await atActiveNode("proxy agent killed", 3 * second, (_, pod) => killAgent(site, pod));
       expect(impact.corrupt).toBe(0);
     }, 120_000);
 
     test("the target's agent is killed", async () => {
       const [target] = await site.kinds.pods("target", "echo-0");
       if (target === undefined) throw new Error("no target pod");
-      const impact = await atActiveNode("target agent killed", 3 * second, () =>
-        site.cluster.pods.kill({ namespace, pod: podName(target) }),
-      );
+      const impact = await atActiveNode("target agent killed", 3 * second, () => killAgent(site, podName(target)));
       expect(impact.corrupt).toBe(0);
     }, 120_000);
 
@@ -62,17 +59,15 @@ export function failover(siteNow: () => Site): void {
     }, 120_000);
 
     test("the node of the active proxy pod is drained", async () => {
-      let drained: Promise<void> = Promise.resolve();
-      let from = "";
-      const impact = await atActiveNode("node drained", 3 * second, async (node) => {
-        from = node;
-        drained = site.cluster.drain(node, 90_000);
-        drained.catch(() => undefined);
-      });
+      let from: string | undefined;
+      let impact: Impact;
       try {
-        await drained;
+        impact = await atActiveNode("node drained", 3 * second, async (node) => {
+          from = node;
+          await site.cluster.drain(node, 90_000);
+        });
       } finally {
-        await site.cluster.uncordon(from);
+        if (from !== undefined) await site.cluster.uncordon(from);
       }
       expect(impact.corrupt).toBe(0);
     }, 180_000);
@@ -118,7 +113,7 @@ export function failover(siteNow: () => Site): void {
       await fault.heal();
       await load.calm();
       const impact = await load.stop(healed);
-      site.rows.push({ scenario: "private link back after 10 s", impact, goal: 10 * second });
+      addRow(site, { scenario: "private link back after 10 s", impact, goal: 10 * second });
       expect(impact.corrupt).toBe(0);
     }, 180_000);
 
@@ -161,6 +156,19 @@ async function untilWhole(site: Site): Promise<void> {
   });
 }
 
+/** Kills the agent and waits until its kubelet has started it again. */
+async function killAgent({ cluster }: Site, pod: string): Promise<void> {
+  const status = async (): Promise<V1ContainerStatus | undefined> =>
+    (await cluster.pods.get({ namespace, pod })).status?.containerStatuses?.[0];
+  const restarts = (await status())?.restartCount ?? 0;
+  await cluster.pods.kill({ namespace, pod });
+  await waitFor(`pod ${pod} runs again`, { deadline: 60_000 }, async () => {
+    const now = await status();
+    return now !== undefined && now.restartCount > restarts && now.state?.running !== undefined;
+  });
+}
+
+/** Deletes a pod and waits until it is gone. */
 async function deletePod({ cluster }: Site, pod: string): Promise<void> {
-  await cluster.api.request(`/api/v1/namespaces/${namespace}/pods/${pod}`, { method: "DELETE" });
+  await cluster.kubectl(["delete", "pod", "--namespace", namespace, pod, "--timeout=60s"], { timeout: 65_000 });
 }

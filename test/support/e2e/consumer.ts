@@ -14,7 +14,7 @@ export interface LoadOptions {
 }
 
 export interface Load extends AsyncDisposable {
-  /** Waits until new connections have worked without a failure for three seconds; the deadline is in milliseconds. */
+  /** Waits until new connections have worked without a failure for three seconds from now on; the deadline is in milliseconds. */
   calm(deadline?: number): Promise<void>;
   /** Ends the load, waits for its connections, and tells what happened since that time. */
   stop(since: number): Promise<Impact>;
@@ -108,7 +108,10 @@ function loadOf(call: (method: "GET" | "DELETE", from: number) => Promise<string
       });
     },
     async calm(deadline = 60_000) {
-      await until("consumers are served again", deadline, (state) => isCalm(connections, state, quiet));
+      const from = Date.now();
+      await until("consumers are served again", deadline, (state) => {
+        return state.at - from >= quiet && isCalm(connections, state, quiet);
+      });
     },
     stop,
     async [Symbol.asyncDispose]() {

@@ -2,6 +2,7 @@
 import type { Consumer, Load } from "./consumer.ts";
 import type { Impact } from "./impact.ts";
 import type { Site } from "./site.ts";
+import { formatRow, type Row } from "./table.ts";
 
 export interface Scenario {
   /** As the table shall name it. */
@@ -26,8 +27,14 @@ export async function measure(
   await cause(load);
   await load.calm();
   const impact = await load.stop(since);
-  site.rows.push({ scenario: name, impact, goal });
+  addRow(site, { scenario: name, impact, goal });
   return impact;
+}
+
+/** Shown at once too: a run that hangs later has still measured this. */
+export function addRow({ rows }: Pick<Site, "rows">, row: Row): void {
+  rows.push(row);
+  console.log(formatRow(row));
 }
 
 /** What nobody may notice: a rollout, or the loss of what no connection passes. */
