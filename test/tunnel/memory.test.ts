@@ -92,7 +92,7 @@ test("each role stays inside a cgroup of 64 MiB while 500 streams move data at o
     for (const socket of more) await socket.send("x");
     await Promise.all(more.map((socket) => socket.untilReceived(1, 20_000)));
   }
-  await Promise.all(consumers.map((consumer) => exchange(consumer, mebibyte)));
+  await Promise.all(consumers.map((consumer) => exchange(consumer, mebibyte / 2)));
   expect(consumers.filter((consumer) => consumer.closed)).toEqual([]);
   expect({ proxy: await proxyGroup.kills(), target: await targetGroup.kills() }).toEqual({ proxy: 0, target: 0 });
   expect((await proxyGroup.members()).length).toBe(1);
