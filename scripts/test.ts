@@ -23,7 +23,7 @@ interface Group {
 }
 
 const groups: readonly Group[] = [
-  { name: "unit", setup: [], system: false, minutes: 3 },
+  { name: "unit", setup: [], system: false, minutes: 6 },
   { name: "repo", setup: [], system: false, minutes: 2 },
   { name: "tunnel", setup: ["peers"], system: false, minutes: 10 },
   { name: "chart", setup: ["cluster"], system: true, minutes: 6 },

@@ -134,13 +134,13 @@ describe("a listen that is refused is exit code 1 and one line", () => {
   });
 });
 
-test("a role runs as one process, restarted with the collector's helper threads off, and keeps what the user set", async () => {
+test("a role runs as one process, restarted with the collector's options for a small relay, and keeps what the user set", async () => {
   const option = (process: RunningProcess) =>
     readFileSync(`/proc/${process.pid}/environ`, "utf8")
       .split("\0")
       .filter((entry) => entry.startsWith("BUN_JSC_"));
   await using proxy = await startProxy();
-  expect(option(proxy.process)).toEqual(["BUN_JSC_useConcurrentGC=0"]);
+  expect(option(proxy.process)).toEqual(["BUN_JSC_useConcurrentGC=0", "BUN_JSC_forceRAMSize=20000000"]);
   await using other = await startProxy([], { BUN_JSC_useConcurrentGC: "1" });
   expect(option(other.process)).toEqual(["BUN_JSC_useConcurrentGC=1"]);
 });
