@@ -40,7 +40,8 @@ class Answer implements WireOwner {
   }
 
   closed(cause: Error | undefined): void {
-    unanswered.delete(this);
+    // A backend that connects and resets was there: without the answer the proxy would take the reset for a lost connection and try again.
+    this.attach(nothing);
     this.pipe.back.closed(cause);
   }
 }

@@ -16,6 +16,15 @@ export interface WireOwner {
   closed(cause: Error | undefined): void;
 }
 
+/** The peer's reset met one of our writes before anything else. */
+class ConnectionReset extends Error {
+  override readonly name = "ConnectionReset";
+
+  constructor() {
+    super("connection reset by peer, write");
+  }
+}
+
 const nobody: WireOwner = { received() {}, drained() {}, ended() {}, closed() {} };
 
 /** Totals over all wires of the process. */
@@ -36,7 +45,8 @@ type BunSocket = Socket<Wire> & { readonly fd: number };
  * Facts about Bun 1.4 behind it: `write()` takes what fits and the rest must wait for `drain`; `end()` closes the descriptor and
  * can lose bytes (oven-sh/bun#35947), `shutdown()` sends FIN; a socket closes by itself when both directions have ended, and a
  * FIN that comes after our own is reported by that close alone, without `end`;
- * a reset is reported as a close with an error, also while the socket is paused.
+ * a reset is reported as a close with an error, also while the socket is paused; but a write that meets the reset first takes -1, uses
+ * up the system's error, and what Bun reports then looks like a FIN: `end`, and a close without an error.
  */
 export class Wire {
   owner: WireOwner = nobody;
@@ -45,6 +55,8 @@ export class Wire {
   #remote: HostPort | undefined;
   #tail: Uint8Array | undefined;
   #finishing = false;
+  /** A write has failed: whatever ends the connection now is no FIN. */
+  #broken = false;
   #paused = false;
   /** The peer's FIN has been reported. */
   #ended = false;
@@ -68,17 +80,26 @@ export class Wire {
     return { host: plainAddress(this.#socket.localAddress), port: this.#socket.localPort };
   }
 
-  /** Writes all of `chunk`, now or later. False when a part has to wait for `drained`: the caller then pauses its source. */
+  /** Writes all of `chunk`, now or later; a wire that is closed swallows it. False when a part has to wait for `drained`: the caller then pauses its source. */
   write(chunk: Uint8Array): boolean {
+    if (!this.open) return true;
     if (this.#tail !== undefined) {
       this.#keep(Buffer.concat([this.#tail, chunk]));
       return false;
     }
-    // -1 means that the socket is closing: `closed` follows and drops the tail.
-    const taken = Math.max(0, this.#socket.write(chunk));
+    const taken = this.#send(chunk);
     if (taken === chunk.byteLength) return true;
     this.#keep(rest(chunk, taken));
     return false;
+  }
+
+  /** How much the kernel took. */
+  #send(bytes: Uint8Array): number {
+    const taken = this.#socket.write(bytes);
+    if (taken >= 0) return taken;
+    // The socket is closing: `closed` follows and drops the tail.
+    this.#broken = true;
+    return 0;
   }
 
   pause(): void {
@@ -141,7 +162,7 @@ export class Wire {
 
   onDrain(): void {
     if (this.#tail === undefined) return;
-    const taken = Math.max(0, this.#socket.write(this.#tail));
+    const taken = this.#send(this.#tail);
     if (taken < this.#tail.byteLength) {
       this.#keep(rest(this.#tail, taken));
       return;
@@ -152,6 +173,7 @@ export class Wire {
   }
 
   onEnd(): void {
+    if (this.#broken) return;
     this.#ended = true;
     this.owner.ended();
   }
@@ -166,7 +188,7 @@ export class Wire {
     if (cause === undefined && sentFin && !this.#ended) this.onEnd();
     const owner = this.owner;
     this.owner = nobody;
-    owner.closed(cause);
+    owner.closed(this.#broken ? (cause ?? new ConnectionReset()) : cause);
   }
 }
 
