@@ -77,17 +77,26 @@ function errorCode(error: Error | undefined): string | undefined {
 }
 
 interface Sending {
+  /** A write met the other end's reset: Bun then reports an end without an error. */
+  broken: boolean;
   queue: Uint8Array[];
   unsent: number;
   accepted: number;
   wantsFin: boolean;
 }
 
+/** How much the kernel took. */
+function write(raw: RawSocket, sending: Sending, chunk: Uint8Array): number {
+  const taken = raw.write(chunk);
+  if (taken < 0) sending.broken = true;
+  sending.accepted += Math.max(0, taken);
+  return Math.max(0, taken);
+}
+
 /** Writes as much of the queue as the kernel takes; FIN goes out behind the last byte. */
 function flush(raw: RawSocket, sending: Sending): void {
   for (let head = sending.queue[0]; head !== undefined; head = sending.queue[0]) {
-    const taken = Math.max(0, raw.write(head));
-    sending.accepted += taken;
+    const taken = write(raw, sending, head);
     sending.unsent -= taken;
     if (taken < head.byteLength) {
       sending.queue[0] = head.subarray(taken);
@@ -103,7 +112,7 @@ function flush(raw: RawSocket, sending: Sending): void {
 
 export function driveSocket(raw: RawSocket, options: TcpOptions): DrivenSocket {
   const changes = createChanges();
-  const sending: Sending = { queue: [], unsent: 0, accepted: 0, wantsFin: false };
+  const sending: Sending = { broken: false, queue: [], unsent: 0, accepted: 0, wantsFin: false };
   const chunks: Buffer[] = [];
   const state = { received: 0, fin: false, closed: false, aborted: false, reset: undefined as string | undefined };
   const ports = { remote: raw.remotePort, local: raw.localPort };
@@ -147,11 +156,7 @@ export function driveSocket(raw: RawSocket, options: TcpOptions): DrivenSocket {
       await until(() => sending.accepted >= goal || state.closed, "the kernel takes all bytes", 60_000);
       if (sending.accepted < goal) throw new Error(`the connection ended with bytes unsent (${show()})`);
     },
-    offer: (chunk) => {
-      const taken = Math.max(0, raw.write(chunk));
-      sending.accepted += taken;
-      return taken;
-    },
+    offer: (chunk) => write(raw, sending, chunk),
     finish: () => {
       sending.wantsFin = true;
       flush(raw, sending);
@@ -185,6 +190,7 @@ export function driveSocket(raw: RawSocket, options: TcpOptions): DrivenSocket {
       changes.changed();
     },
     onFin: () => {
+      if (sending.broken) return;
       state.fin = true;
       options.onFin?.(socket);
       changes.changed();
@@ -192,8 +198,9 @@ export function driveSocket(raw: RawSocket, options: TcpOptions): DrivenSocket {
     onClose: (error) => {
       state.closed = true;
       state.reset = errorCode(error);
+      if (sending.broken && !state.aborted) state.reset ??= state.fin ? "EPIPE" : "ECONNRESET";
       // Bun reports a FIN that comes after our own FIN as a close without error.
-      if (error === undefined && !state.aborted && !state.fin) {
+      if (state.reset === undefined && !state.aborted && !state.fin) {
         state.fin = true;
         options.onFin?.(socket);
       }
