@@ -36,7 +36,8 @@ export const rbac: { cluster: PolicyRule[]; namespaced: PolicyRule[]; leaderElec
     rule(resources.proxy, ["patch"], "status"),
     rule(resources.target, childVerbs),
     rule(resources.target, ["patch"], "status"),
-    rule(resources.deployment, childVerbs),
+    // Never deleted by the operator: their names do not change, and the garbage collector takes them with their owner.
+    rule(resources.deployment, ["get", "list", "watch", "create", "patch"]),
     rule(resources.replicaSet, ["list", "watch"]),
     rule(resources.service, childVerbs),
     rule(resources.endpointSlice, childVerbs),

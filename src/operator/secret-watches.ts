@@ -1,4 +1,5 @@
 import { controllerOf } from "../plan/ownership.ts";
+import { pause } from "./backoff.ts";
 import { type Reflector, startReflector } from "./cache.ts";
 import type { CachedObject, Caches, CachesOptions } from "./caches.ts";
 import { NotFoundError } from "./errors.ts";
@@ -18,6 +19,9 @@ export interface SecretWatches {
 
 /** Each watch is a connection, of which Bun allows 256 in all by default. Secrets beyond are asked for from time to time. */
 const maxWatches = 64;
+
+/** Milliseconds to wait for the first word of a watch that was just started, before asking directly. */
+const patience = 2000;
 
 interface Watched {
   users: Set<string>;
@@ -85,8 +89,11 @@ export function createSecretWatches(
       if (own !== undefined) {
         return own;
       }
-      if (entry?.reflector.synced() === true) {
-        return entry.store.get(namespace, name);
+      if (entry !== undefined) {
+        await Promise.race([entry.reflector.firstList, pause(patience, signal)]);
+        if (entry.reflector.synced()) {
+          return entry.store.get(namespace, name);
+        }
       }
       try {
         return keep(await options.kube.get(resources.secret, namespace, name, signal));

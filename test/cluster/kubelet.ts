@@ -1,5 +1,6 @@
 import { labels } from "../../src/names.ts";
 import { resources } from "../../src/operator/resources.ts";
+import { run } from "../support/cluster/command.ts";
 import { type ControlPlane, waitFor } from "../support/cluster/index.ts";
 import type { Live, Objects } from "./objects.ts";
 
@@ -61,16 +62,24 @@ export function untilPods(objects: Objects, of: { proxy?: string; target?: strin
  * Reports every new pod of a namespace as running, with an address, until disposed. `isReady` says whether its agent has a session.
  * The pods are bound to no node, so that deleting one needs nobody to confirm it.
  */
-export function runPods(plane: ControlPlane, objects: Objects, isReady: (pod: Live) => boolean): AsyncDisposable {
+export function runPods(
+  plane: ControlPlane,
+  objects: Objects,
+  isReady: (pod: Live) => boolean,
+  addressOf: (pod: Live) => string = nextAddress,
+): AsyncDisposable {
   const stop = new AbortController();
+  const round = async () => {
+    for (const pod of await objects.list(resources.pod)) {
+      if (pod.status?.podIP === undefined && pod.metadata.deletionTimestamp === undefined) {
+        await reportPod(plane, objects, pod, { ready: isReady(pod), ip: addressOf(pod) });
+      }
+    }
+  };
   const loop = async () => {
     while (!stop.signal.aborted) {
-      for (const pod of await objects.list(resources.pod)) {
-        if (pod.status?.podIP === undefined && pod.metadata.deletionTimestamp === undefined) {
-          // The pod may be gone by now; the next round sees what is there then.
-          await reportPod(plane, objects, pod, { ready: isReady(pod), ip: nextAddress() }).catch(() => {});
-        }
-      }
+      // Pods go and API servers are stopped meanwhile; the next round sees what is there then.
+      await round().catch(() => {});
       await Bun.sleep(100);
     }
   };
@@ -89,6 +98,21 @@ let addresses = 0;
 export function nextAddress(): string {
   addresses += 1;
   return `10.77.${Math.floor(addresses / 250)}.${(addresses % 250) + 1}`;
+}
+
+/** Makes this machine answer on pod addresses, so that the operator's probes reach a test's own servers. */
+export async function localAddresses(addresses: readonly string[]): Promise<AsyncDisposable> {
+  const change = (verb: string, address: string) => run(["ip", "address", verb, `${address}/32`, "dev", "lo"]);
+  for (const address of addresses) {
+    await change("add", address);
+  }
+  return {
+    async [Symbol.asyncDispose]() {
+      for (const address of addresses) {
+        await change("del", address);
+      }
+    },
+  };
 }
 
 /** A node object that nobody runs. Its readiness is what the test says, as long as the lease is fresh. */

@@ -5,5 +5,10 @@ import "./tunnel.cases.ts";
 import "./patterns.cases.ts";
 import "./children.cases.ts";
 import "./status.cases.ts";
+import "./spec.cases.ts";
+import "./active.cases.ts";
+import "./rest.cases.ts";
+import "./rights.cases.ts";
+import "./faults.cases.ts";
 
 stopPlaneAfterAll();
