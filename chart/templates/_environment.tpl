@@ -1,20 +1,20 @@
 {{/* Settings of `netaminity operator`, as its environment. */}}
 {{- define "netaminity.environment" -}}
 - name: NETAMINITY_LOG_LEVEL
-  value: {{ .Values.config.logLevel }}
+  value: {{ .Values.config.logLevel | quote }}
 - name: NETAMINITY_LOG_FORMAT
-  value: {{ .Values.config.logFormat }}
+  value: {{ .Values.config.logFormat | quote }}
 - name: NETAMINITY_WORKERS
   value: {{ .Values.config.workers | quote }}
 - name: NETAMINITY_AGENT_IMAGE
-  value: {{ include "netaminity.image" (dict "image" .Values.agent.image "chart" .Chart) }}
+  value: {{ include "netaminity.image" (dict "image" .Values.agent.image "chart" .Chart) | quote }}
 - name: NETAMINITY_AGENT_IMAGE_PULL_POLICY
-  value: {{ .Values.agent.image.pullPolicy }}
+  value: {{ .Values.agent.image.pullPolicy | quote }}
 - name: NETAMINITY_DRAIN_TIMEOUT
-  value: {{ .Values.agent.drainTimeout }}
+  value: {{ .Values.agent.drainTimeout | quote }}
 {{- with .Values.agent.imagePullSecrets }}
 - name: NETAMINITY_AGENT_IMAGE_PULL_SECRETS
-  value: {{ range $index, $secret := . }}{{ if $index }},{{ end }}{{ $secret.name }}{{ end }}
+  value: "{{ range $index, $secret := . }}{{ if $index }},{{ end }}{{ $secret.name }}{{ end }}"
 {{- end }}
 {{- with .Values.config.proxyHost }}
 - name: NETAMINITY_PROXY_HOST
@@ -22,7 +22,7 @@
 {{- end }}
 {{- with .Values.config.watchNamespaces }}
 - name: NETAMINITY_NAMESPACE
-  value: {{ join "," . }}
+  value: {{ join "," . | quote }}
 {{- end }}
 - name: POD_NAMESPACE
   valueFrom:

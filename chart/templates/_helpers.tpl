@@ -12,16 +12,16 @@
 
 {{/* Labels that never change in the life of a release: a Deployment's selector is immutable. */}}
 {{- define "netaminity.selectorLabels" -}}
-app.kubernetes.io/name: {{ default .Chart.Name .Values.nameOverride }}
-app.kubernetes.io/instance: {{ .Release.Name }}
+app.kubernetes.io/name: {{ default .Chart.Name .Values.nameOverride | quote }}
+app.kubernetes.io/instance: {{ .Release.Name | quote }}
 app.kubernetes.io/component: operator
 {{- end }}
 
 {{- define "netaminity.labels" -}}
 {{ include "netaminity.selectorLabels" . }}
 app.kubernetes.io/version: {{ .Chart.AppVersion | quote }}
-app.kubernetes.io/managed-by: {{ .Release.Service }}
-helm.sh/chart: {{ printf "%s-%s" .Chart.Name .Chart.Version | replace "+" "_" | trunc 63 | trimSuffix "-" }}
+app.kubernetes.io/managed-by: {{ .Release.Service | quote }}
+helm.sh/chart: {{ printf "%s-%s" .Chart.Name .Chart.Version | replace "+" "_" | trunc 63 | trimSuffix "-" | quote }}
 {{- with .Values.commonLabels }}
 {{ toYaml . }}
 {{- end }}
@@ -42,7 +42,7 @@ helm.sh/chart: {{ printf "%s-%s" .Chart.Name .Chart.Version | replace "+" "_" | 
 
 {{/* Metadata of an object, without the namespace. Takes (dict "root" . "suffix" "-leader"). */}}
 {{- define "netaminity.metadata" -}}
-name: {{ include "netaminity.fullname" .root }}{{ .suffix }}
+name: {{ printf "%s%s" (include "netaminity.fullname" .root) .suffix | quote }}
 labels:
   {{- include "netaminity.labels" .root | nindent 2 }}
 {{- end }}

@@ -3,10 +3,10 @@
 - port: {{ .port }}
   path: /metrics
   {{- with .monitor.interval }}
-  interval: {{ . }}
+  interval: {{ . | quote }}
   {{- end }}
   {{- with .monitor.scrapeTimeout }}
-  scrapeTimeout: {{ . }}
+  scrapeTimeout: {{ . | quote }}
   {{- end }}
   {{- with .monitor.relabelings }}
   relabelings:

@@ -1,8 +1,10 @@
-import { describe, expect, test } from "bun:test";
+import { describe, expect, setDefaultTimeout, test } from "bun:test";
 import { join } from "node:path";
 import type { V1CustomResourceDefinition, V1PodDisruptionBudget } from "@kubernetes/client-node";
-import { parse } from "yaml";
+import { parse, parseAllDocuments } from "yaml";
 import { only, type Rendered, render, renderAll, renderText, repository } from "./helm.ts";
+
+setDefaultTimeout(60_000);
 
 const isDefinition = ({ kind }: Rendered) => kind === "CustomResourceDefinition";
 const keep = "helm.sh/resource-policy";
@@ -39,6 +41,23 @@ describe("the PodDisruptionBudget", () => {
 });
 
 describe("every object", () => {
+  test("keeps names that YAML 1.1 takes for booleans and numbers as text, as Helm 3 reads them", async () => {
+    const values = {
+      commonLabels: { answer: "no" },
+      config: { watchNamespaces: ["on", "12"], proxyHost: "1.5" },
+      agent: { imagePullSecrets: [{ name: "123" }] },
+      serviceAccount: { name: "off" },
+      operator: { image: { repository: "y", tag: "1.0" }, priorityClassName: "1e3", podAnnotations: { on: "off" } },
+      crds: { install: false },
+      metrics: { dashboard: { enabled: true }, podMonitor: { enabled: true } },
+    };
+    const text = await renderText(values, { release: "n", namespace: "123" });
+    const seen = (version: "1.1" | "1.2") => parseAllDocuments(text, { version }).map((document) => document.toJS());
+    expect(seen("1.1")).toEqual(seen("1.2"));
+    const places = seen("1.1").flatMap((object) => [object.metadata.name, object.metadata.namespace ?? ""]);
+    expect(places.filter((name) => typeof name !== "string")).toEqual([]);
+  });
+
   test("says which release and version it belongs to", async () => {
     const every = {
       podDisruptionBudget: { enabled: true },

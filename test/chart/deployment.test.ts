@@ -1,10 +1,12 @@
-import { describe, expect, test } from "bun:test";
+import { describe, expect, setDefaultTimeout, test } from "bun:test";
 import type { V1Deployment } from "@kubernetes/client-node";
 import packageFile from "../../package.json" with { type: "json" };
 import { operatorRole } from "../../src/config/operator.ts";
 import { variableOf } from "../../src/config/table.ts";
 import { healthPort } from "../../src/names.ts";
 import { namesOf, only, render } from "./helm.ts";
+
+setDefaultTimeout(60_000);
 
 async function deployment(values: object = {}, options = {}): Promise<V1Deployment> {
   return only<V1Deployment>(await render(values, options), "Deployment");

@@ -1,7 +1,7 @@
 import { mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { parseAllDocuments, stringify } from "yaml";
+import { parseAllDocuments } from "yaml";
 import { binaries } from "../support/cluster/binaries.ts";
 import { CommandError, run } from "../support/cluster/command.ts";
 
@@ -36,8 +36,9 @@ export async function renderText(values: object = {}, options: RenderOptions = {
   const { release = "netaminity", namespace = "netaminity-system" } = options;
   const folder = await mkdtemp(join(tmpdir(), "netaminity-chart-"));
   try {
-    const file = join(folder, "values.yaml");
-    await writeFile(file, stringify(values));
+    const file = join(folder, "values.json");
+    // JSON is YAML in which no text is taken for anything else.
+    await writeFile(file, JSON.stringify(values));
     return await helm(["template", release, chart, "--namespace", namespace, "--values", file]);
   } finally {
     await rm(folder, { recursive: true });

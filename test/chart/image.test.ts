@@ -1,10 +1,12 @@
-import { afterAll, beforeAll, describe, expect, test } from "bun:test";
+import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from "bun:test";
 import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import packageFile from "../../package.json" with { type: "json" };
 import { CommandError, run } from "../support/cluster/command.ts";
 import { repository } from "./helm.ts";
+
+setDefaultTimeout(60_000);
 
 // A small program of this machine stands for the executable: it loads the same C library.
 const binary = Bun.which("true") ?? "/bin/true";

@@ -1,9 +1,11 @@
-import { describe, expect, test } from "bun:test";
+import { describe, expect, setDefaultTimeout, test } from "bun:test";
 import { join } from "node:path";
 import { parse } from "yaml";
 import { createMetrics } from "../../src/metrics.ts";
 import { createOperatorMetrics } from "../../src/operator/metrics.ts";
 import { chart, only, refusal, render, repository } from "./helm.ts";
+
+setDefaultTimeout(60_000);
 
 const enabled = (name: string, more: object = {}) => ({ metrics: { [name]: { enabled: true, ...more } } });
 

@@ -1,8 +1,10 @@
-import { describe, expect, test } from "bun:test";
+import { describe, expect, setDefaultTimeout, test } from "bun:test";
 import { join } from "node:path";
 import type { RbacV1Subject, V1ClusterRole, V1PolicyRule, V1RoleBinding } from "@kubernetes/client-node";
 import { parse } from "yaml";
 import { chart, namesOf, only, render } from "./helm.ts";
+
+setDefaultTimeout(60_000);
 
 interface RuleFile {
   cluster: V1PolicyRule[];

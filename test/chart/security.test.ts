@@ -1,7 +1,9 @@
-import { describe, expect, test } from "bun:test";
+import { describe, expect, setDefaultTimeout, test } from "bun:test";
 import type { V1Deployment, V1PodSpec, V1ServiceAccount } from "@kubernetes/client-node";
 import { only, type Rendered, render } from "./helm.ts";
 import { restrictedViolations } from "./restricted.ts";
+
+setDefaultTimeout(60_000);
 
 function podsOf(objects: readonly Rendered[]): V1PodSpec[] {
   return objects.flatMap((object) => {

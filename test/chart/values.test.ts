@@ -1,7 +1,9 @@
-import { describe, expect, test } from "bun:test";
+import { describe, expect, setDefaultTimeout, test } from "bun:test";
 import { join } from "node:path";
 import { chartReference, chartValues } from "../../scripts/chart-reference.ts";
 import { chart, helm, refusal, render, repository } from "./helm.ts";
+
+setDefaultTimeout(60_000);
 
 describe("the chart's values", () => {
   test("pass helm lint without a warning", async () => {
@@ -41,6 +43,7 @@ const refused: [values: object, words: string[]][] = [
   [{ config: { proxyHosts: "a" } }, ["/config", "proxyHosts"]],
   [{ config: { logLevel: "verbose" } }, ["/config/logLevel", "debug"]],
   [{ config: { watchNamespaces: ["Team_A"] } }, ["/config/watchNamespaces/0"]],
+  [{ config: { watchNamespaces: ["team-a", "team-a"] } }, ["/config/watchNamespaces"]],
   [{ config: { workers: 0 } }, ["/config/workers"]],
   [{ podDisruptionBudget: { maxUnavailable: "some" } }, ["/podDisruptionBudget/maxUnavailable"]],
   [{ networkPolicy: { apiServerPorts: [0] } }, ["/networkPolicy/apiServerPorts/0"]],

@@ -1,9 +1,11 @@
-import { describe, expect, test } from "bun:test";
+import { describe, expect, setDefaultTimeout, test } from "bun:test";
 import { existsSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { parseDocument } from "yaml";
 import packageFile from "../../package.json" with { type: "json" };
 import { repository } from "./helm.ts";
+
+setDefaultTimeout(60_000);
 
 interface Step {
   uses?: string;
