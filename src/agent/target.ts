@@ -42,7 +42,14 @@ export interface TargetRole {
 }
 
 /** Milliseconds between looks at whether the proxy's endpoint still leads to the proxy of the session. */
-const checkInterval = 5000;
+const checkInterval = 2000;
+/** Milliseconds for such a look. While it lasts, nothing is done about a session that is lost meanwhile. */
+const checkTimeout = 2000;
+/**
+ * Milliseconds that the session with a former proxy stays in use beside the new one: consumers are led to the old proxy until
+ * the new one has been found ready and every node has heard of it.
+ */
+const handover = 15_000;
 /** A session that held for so many milliseconds was healthy: the next failure starts from the shortest wait. */
 const healthyAfter = 10_000;
 
@@ -62,6 +69,8 @@ class Target implements TargetCore, TargetRole {
   readonly borePort: number;
   #options: TargetOptions;
   #current: TargetSession | undefined;
+  /** Sessions with former proxies that still take streams, and the end of that time. */
+  #former = new Map<TargetSession, Timer>();
   /** Sessions that take no new streams and still carry some. */
   #older = new Set<TargetSession>();
   #since = 0;
@@ -100,7 +109,7 @@ class Target implements TargetCore, TargetRole {
     this.#stopped = true;
     this.#wake?.();
     const since = performance.now();
-    await this.#current?.drain();
+    await Promise.all(this.#serving().map((session) => session.drain()));
     await this.streams.drain(Math.max(0, timeout - (performance.now() - since)));
     this.stop();
   }
@@ -108,9 +117,13 @@ class Target implements TargetCore, TargetRole {
   stop(): void {
     this.#stopped = true;
     this.#wake?.();
-    this.#current?.end();
-    for (const session of this.#older) session.end();
+    for (const session of [...this.#serving(), ...this.#older]) session.end();
+    for (const timer of this.#former.values()) clearTimeout(timer);
     this.streams.reset(new StreamError("drained", "the target stops"));
+  }
+
+  #serving(): TargetSession[] {
+    return [...(this.#current === undefined ? [] : [this.#current]), ...this.#former.keys()];
   }
 
   /** Keeps a session: opens one when there is none or the proxy drains, and moves when the endpoint leads elsewhere. */
@@ -150,9 +163,9 @@ class Target implements TargetCore, TargetRole {
     const isCurrentSecret = session.secret === secrets.current[0];
     if (session.instance === undefined) return;
     try {
-      const addresses = await resolve(proxyEndpoint.host, dialTimeout);
+      const addresses = await resolve(proxyEndpoint.host, checkTimeout);
       const first = addresses.includes(session.address) ? [session.address] : addresses;
-      const greeting = await greet(await connectFirst(first, proxyEndpoint.port, dialTimeout));
+      const greeting = await greet(await connectFirst(first, proxyEndpoint.port, checkTimeout));
       if (greeting.instance === session.instance && isCurrentSecret) greeting.wire.reset();
       else await this.#attach(greeting, secrets.current[0] ?? session.secret);
     } catch (cause) {
@@ -178,6 +191,7 @@ class Target implements TargetCore, TargetRole {
 
   #replace(session: TargetSession): void {
     const older = this.#current;
+    const drains = this.#moving;
     this.#current = session;
     this.#since = performance.now();
     this.#moving = false;
@@ -187,8 +201,20 @@ class Target implements TargetCore, TargetRole {
     const proxy = formatHostPort({ host: session.address, port: this.#options.proxyEndpoint.port });
     this.log.info("session up", { proxy, protocol, consumers: boundPort, moved: older !== undefined || undefined });
     if (older === undefined) return;
-    this.#older.add(older);
-    void older.drain().then(() => this.#retire(older));
+    // A proxy that drains, or that has this session now instead, gives the older one nothing any more.
+    const wait = drains || older.instance === session.instance ? 0 : handover;
+    this.#former.set(
+      older,
+      setTimeout(() => this.#leave(older), wait),
+    );
+  }
+
+  /** Takes no more streams from a former proxy. */
+  #leave(session: TargetSession): void {
+    clearTimeout(this.#former.get(session));
+    if (!this.#former.delete(session)) return;
+    this.#older.add(session);
+    void session.drain().then(() => this.#retire(session));
   }
 
   /** Ends an older session once its last stream is over. */
@@ -197,6 +223,7 @@ class Target implements TargetCore, TargetRole {
   }
 
   #drainedBy(session: TargetSession): void {
+    this.#leave(session);
     if (session !== this.#current) return;
     this.log.info("the proxy drains: looking for another one", { streams: session.streams });
     this.#moving = true;
@@ -205,6 +232,8 @@ class Target implements TargetCore, TargetRole {
 
   #over(session: TargetSession, cause: Error): void {
     this.#older.delete(session);
+    clearTimeout(this.#former.get(session));
+    this.#former.delete(session);
     if (session !== this.#current) return;
     this.#current = undefined;
     this.#problem = errorText(cause);
@@ -243,7 +272,7 @@ class Target implements TargetCore, TargetRole {
   #measure(): void {
     const { metrics } = this;
     const pool = (key: keyof TargetSession["pool"]) => () => this.#current?.pool[key] ?? 0;
-    metrics.gauge("sessions", "Sessions that are up.", () => this.#older.size + (this.#current === undefined ? 0 : 1));
+    metrics.gauge("sessions", "Sessions that are up.", () => this.#older.size + this.#serving().length);
     metrics.gauge("pool_idle", "Idle data connections.", pool("idle"));
     metrics.gauge("pool_opening", "Target: data connections on their way.", pool("opening"));
     metrics.gauge("pool_size", "Target: idle data connections it wants to keep.", pool("wanted"));

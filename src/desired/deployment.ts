@@ -16,6 +16,12 @@ import { containerSecurity, network, podSecurity, resources, scheduling } from "
 /** Name of the one container in every agent pod. */
 export const agentContainer = "agent";
 
+/**
+ * Seconds between the decision to delete a pod and SIGTERM, in which it works as before. Nodes go on sending consumers to it until they
+ * have heard of the deletion, a Target needs a moment to find the next proxy pod, and a target pod's successor one to start.
+ */
+const leaveSeconds = 8;
+
 /** Seconds between the end of the drain and SIGKILL: time to say goodbye and exit. */
 const exitAllowance = 15;
 
@@ -81,7 +87,7 @@ function podSpec(workload: Workload, agent: AgentSettings): V1PodSpec {
     ...(template.serviceAccountName ? { serviceAccountName: template.serviceAccountName } : {}),
     ...(pullSecrets.length > 0 && { imagePullSecrets: [...new Set(pullSecrets)].map((name) => ({ name })) }),
     securityContext: podSecurity(template),
-    terminationGracePeriodSeconds: drainSeconds(workload, agent) + exitAllowance,
+    terminationGracePeriodSeconds: leaveSeconds + drainSeconds(workload, agent) + exitAllowance,
     containers: [container(workload, agent)],
     volumes: [secretVolume(workload.secretName)],
   };
@@ -109,6 +115,7 @@ function container(workload: Workload, agent: AgentSettings): V1Container {
     // Liveness is patient and never about the peer; readiness follows the session within two seconds.
     livenessProbe: { ...probe("/healthz"), periodSeconds: 10, timeoutSeconds: 5, failureThreshold: 3 },
     readinessProbe: { ...probe("/readyz"), periodSeconds: 1, timeoutSeconds: 2, failureThreshold: 2 },
+    lifecycle: { preStop: { sleep: { seconds: leaveSeconds } } },
     // So that the reason of a crash loop is the agent's own last words.
     terminationMessagePolicy: "FallbackToLogsOnError",
     volumeMounts: [{ name: "secret", mountPath: secretMountPath, readOnly: true }],

@@ -116,14 +116,37 @@ function movedProxies(implementation: Implementation): void {
     expect(failed).toEqual([]);
     expect(served).toBeGreaterThan(10);
     expect((await ask(target, "/readyz")).status).toBe(200);
-    // Drained, not lost.
-    await eventually(async () => (await ask(older, "/readyz")).status === 503, "the old proxy has no session any more");
+    // It was still served by the old proxy's session, which is drained some time later, and not lost.
+    const left = async () => (await ask(older, "/readyz")).status === 503;
+    await eventually(left, "the old proxy has no session any more", 25_000);
     await running.socket.send("still here");
     await backend.sockets[0]?.untilReceived(10);
     expect((await metricsOf(older)).sum("netaminity_sessions_lost_total")).toBe(0);
     running.socket.finish();
     await running.socket.untilClosed();
     expect(running.socket.reset).toBeUndefined();
+  }, 60_000);
+
+  test("both proxies serve for a while after a target has moved from one to the other", async () => {
+    await using backend = await listenNamed("hi");
+    await using older = await implementation.startProxy();
+    await using relay = await startRelay(older.rendezvous);
+    await using target = await implementation.startTarget({ proxy: relay, backend });
+    await untilReady(older);
+    await using newer = await implementation.startProxy();
+    relay.leadTo(newer.rendezvous);
+    await untilReady(newer, 20_000);
+    await untilMetric(target, "netaminity_sessions", {}, (count) => count === 2);
+    for (const proxy of [older, newer]) {
+      const { socket, name } = await nameServed(proxy.consumers.port);
+      expect(name).toBe("hi");
+      socket.finish();
+      await socket.untilClosed();
+    }
+    // The old proxy says when that time is over.
+    await older.drain();
+    await untilMetric(target, "netaminity_sessions", {}, (count) => count === 1);
+    expect((await ask(target, "/readyz")).status).toBe(200);
   });
 
   test("a proxy that is replaced behind a stable address hands its target over without losing a consumer", async () => {

@@ -1,6 +1,6 @@
 /** One scenario: consumers at work, something happens, and what that did to them becomes a row of the table. */
 import type { Consumer, Load } from "./consumer.ts";
-import type { Impact } from "./impact.ts";
+import { countsByResult, type Impact } from "./impact.ts";
 import type { Site } from "./site.ts";
 import { formatRow, type Row } from "./table.ts";
 
@@ -38,9 +38,9 @@ export function addRow({ rows }: Pick<Site, "rows">, row: Row): void {
 }
 
 /** What nobody may notice: a rollout, or the loss of what no connection passes. */
-export const unharmed = { corrupt: 0, failed: [], broken: [] };
+export const unharmed = { corrupt: 0, failed: "", broken: "" };
 
 /** The part of an impact that {@link unharmed} is about. */
-export function harm({ corrupt, failed, broken }: Impact): Pick<Impact, "corrupt" | "failed" | "broken"> {
-  return { corrupt, failed, broken };
+export function harm({ corrupt, failed, broken }: Impact): typeof unharmed {
+  return { corrupt, failed: countsByResult(failed), broken: countsByResult(broken) };
 }

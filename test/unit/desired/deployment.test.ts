@@ -49,7 +49,7 @@ test("the Deployment of a Proxy, whole", () => {
             runAsGroup: 65532,
             seccompProfile: { type: "RuntimeDefault" },
           },
-          terminationGracePeriodSeconds: 45,
+          terminationGracePeriodSeconds: 53,
           containers: [
             {
               name: "agent",
@@ -90,6 +90,7 @@ test("the Deployment of a Proxy, whole", () => {
                 timeoutSeconds: 2,
                 failureThreshold: 2,
               },
+              lifecycle: { preStop: { sleep: { seconds: 8 } } },
               terminationMessagePolicy: "FallbackToLogsOnError",
               volumeMounts: [{ name: "secret", mountPath: "/var/run/secrets/netaminity", readOnly: true }],
             },
@@ -141,7 +142,7 @@ describe("the Deployment of a Target", () => {
       }),
     );
     expect(container?.env).toContainEqual({ name: "NETAMINITY_DRAIN_TIMEOUT", value: "300s" });
-    expect(spec?.template.spec?.terminationGracePeriodSeconds).toBe(315);
+    expect(spec?.template.spec?.terminationGracePeriodSeconds).toBe(323);
     expect(container?.ports?.map(({ name }) => name)).toEqual(["health"]);
   });
 
