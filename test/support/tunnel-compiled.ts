@@ -134,8 +134,8 @@ export function compiledWith(launch: Launcher): Implementation {
     startTarget: async (options) => {
       const { shared } = await startRole("target", targetEnvironment(options), options, launch);
       const boundPort = async () => {
-        const line = await shared.log.first("session up");
-        return Number(line.fields.consumers);
+        await shared.log.first("session up");
+        return Number(shared.log.all("session up").at(-1)?.fields.consumers);
       };
       return { ...shared, boundPort };
     },
