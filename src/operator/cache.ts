@@ -189,6 +189,10 @@ async function watch<T extends KubeObject>(
   const abort = new AbortController();
   const stop = () => abort.abort();
   options.signal.addEventListener("abort", stop, { once: true });
+  if (options.signal.aborted) {
+    // It fired while the list came in.
+    stop();
+  }
   let idle: ReturnType<typeof setTimeout> | undefined;
   let isIdle = false;
   const touch = () => {

@@ -228,6 +228,9 @@ async function abortableSleep(milliseconds: number, call: Call): Promise<void> {
   const timer = setTimeout(resolve, milliseconds);
   const stop = () => reject(new StoppedError(`${describe(call)}: given up`));
   call.signal?.addEventListener("abort", stop, { once: true });
+  if (call.signal?.aborted === true) {
+    stop();
+  }
   try {
     await promise;
   } finally {

@@ -28,49 +28,122 @@ const userSchema = z.looseObject({
 });
 const contextSchema = z.looseObject({ cluster: z.string(), user: z.string(), namespace: z.string().optional() });
 const schema = z.looseObject({
-  "current-context": z.string().min(1, "must name a context"),
-  contexts: z.array(z.looseObject({ name: z.string(), context: contextSchema })),
-  clusters: z.array(z.looseObject({ name: z.string(), cluster: clusterSchema })),
-  users: z.array(z.looseObject({ name: z.string(), user: userSchema })),
+  "current-context": z.string().optional(),
+  contexts: z.array(z.looseObject({ name: z.string(), context: contextSchema })).nullish(),
+  clusters: z.array(z.looseObject({ name: z.string(), cluster: clusterSchema })).nullish(),
+  users: z.array(z.looseObject({ name: z.string(), user: userSchema })).nullish(),
 });
 type User = z.output<typeof userSchema>;
 type Cluster = z.output<typeof clusterSchema>;
 
+export interface KubeconfigOptions {
+  /** Name of the context to use instead of the current one. */
+  context?: string | undefined;
+  /** Gets credentials from the program that the user entry names (`exec`). Absent: such an entry is refused. */
+  runProgram?: (exec: unknown) => ProgramCredentials;
+}
+
+/** What a credential program gave. */
+export interface ProgramCredentials {
+  token?: string | undefined;
+  certificate?: { cert: string; key: string } | undefined;
+  /** Runs the program anew at the next use. */
+  expire(): void;
+}
+
 /**
- * Credentials of the current context of a kubeconfig: client certificate, token, token file or basic auth. Files are re-read when they change.
+ * Credentials of one context of a kubeconfig: client certificate, token, token file, basic auth, or a program. Files are re-read when they
+ * change. Of several kubeconfig files the first that has an entry of a name counts, as with kubectl.
  * Throws CredentialsError that names the field which is missing, wrong or not supported.
  */
-export function kubeconfigCredentials(path: string): Credentials {
-  const { cluster, user, namespace } = readContext(path);
+export function kubeconfigCredentials(
+  paths: string | readonly string[],
+  { context, runProgram }: KubeconfigOptions = {},
+): Credentials {
+  const { cluster, user, namespace, path } = readContext(typeof paths === "string" ? [paths] : paths, context);
   const unsupported =
-    user.exec !== undefined ? "exec" : user["auth-provider"] !== undefined ? "auth-provider" : undefined;
+    user.value.exec !== undefined && runProgram === undefined
+      ? "exec"
+      : user.value["auth-provider"] !== undefined
+        ? "auth-provider"
+        : undefined;
   if (unsupported !== undefined) {
     throw new CredentialsError(
       `kubeconfig ${path}: the user of the current context has "${unsupported}", which the operator does not run; ` +
         "accepted are client-certificate, token, tokenFile, and username with password",
     );
   }
-  const folder = dirname(resolve(path));
-  const at = (file: string | undefined) => (file === undefined ? undefined : rereadFile(resolve(folder, file)));
-  const ca = inline(cluster["certificate-authority-data"]) ?? at(cluster["certificate-authority"]);
-  const cert = inline(user["client-certificate-data"]) ?? at(user["client-certificate"]);
-  const key = inline(user["client-key-data"]) ?? at(user["client-key"]);
-  const token = at(user.tokenFile);
-  const fixed = fixedAuthorization(user);
+  const at = (file: string | undefined, of: { path: string }) =>
+    file === undefined ? undefined : rereadFile(resolve(dirname(resolve(of.path)), file));
+  const ca = inline(cluster.value["certificate-authority-data"]) ?? at(cluster.value["certificate-authority"], cluster);
+  const cert = inline(user.value["client-certificate-data"]) ?? at(user.value["client-certificate"], user);
+  const key = inline(user.value["client-key-data"]) ?? at(user.value["client-key"], user);
+  const token = at(user.value.tokenFile, user);
+  const program = user.value.exec === undefined ? undefined : runProgram?.(user.value.exec);
+  const fixed = fixedAuthorization(user.value);
   return {
-    server: cluster.server.replace(/\/+$/, ""),
+    server: cluster.value.server.replace(/\/+$/, ""),
     namespace,
-    tls: () => tlsOf(cluster, ca?.read(), cert?.read(), key?.read()),
-    authorization: () => (token === undefined ? fixed : `Bearer ${token.read()}`),
+    tls: () =>
+      tlsOf(
+        cluster.value,
+        ca?.read(),
+        program?.certificate?.cert ?? cert?.read(),
+        program?.certificate?.key ?? key?.read(),
+      ),
+    authorization() {
+      const bearer = program?.token ?? token?.read();
+      return bearer === undefined ? fixed : `Bearer ${bearer}`;
+    },
     expire() {
-      for (const file of [ca, cert, key, token]) {
-        file?.expire();
+      for (const source of [ca, cert, key, token, program]) {
+        source?.expire();
       }
     },
   };
 }
 
-function readContext(path: string): { cluster: Cluster; user: User; namespace: string | undefined } {
+/** An entry and the file that it stands in: paths in it are relative to that file's folder. */
+interface Entry<T> {
+  path: string;
+  value: T;
+}
+
+interface Context {
+  path: string;
+  cluster: Entry<Cluster>;
+  user: Entry<User>;
+  namespace: string | undefined;
+}
+
+function readContext(paths: readonly string[], wanted: string | undefined): Context {
+  const files = paths.map((path) => ({ path, config: readConfig(path) }));
+  const all = paths.join(", ");
+  const name =
+    wanted ?? files.map(({ config }) => config["current-context"]).find((each) => each !== undefined && each !== "");
+  if (name === undefined) {
+    throw new CredentialsError(`kubeconfig ${all}: current-context: must name a context`);
+  }
+  const find = <T>(what: string, key: string, list: (config: Config) => T | undefined): Entry<T> => {
+    for (const { path, config } of files) {
+      const value = list(config);
+      if (value !== undefined) return { path, value };
+    }
+    throw new CredentialsError(`kubeconfig ${all}: there is no ${what} named "${key}"`);
+  };
+  const { path, value } = find("context", name, ({ contexts }) => contexts?.find((each) => each.name === name));
+  const { cluster, user, namespace } = value.context;
+  return {
+    path,
+    namespace,
+    cluster: find("cluster", cluster, ({ clusters }) => clusters?.find((each) => each.name === cluster)?.cluster),
+    user: find("user", user, ({ users }) => users?.find((each) => each.name === user)?.user),
+  };
+}
+
+type Config = z.output<typeof schema>;
+
+function readConfig(path: string): Config {
   let content: unknown;
   try {
     content = parse(readFileSync(path, "utf8"));
@@ -84,20 +157,7 @@ function readContext(path: string): { cluster: Cluster; user: User; namespace: s
       `kubeconfig ${path}: ${issue?.path.join(".") || "file"}: ${issue?.message ?? "not valid"}`,
     );
   }
-  const config = parsed.data;
-  const find = <T extends { name: string }>(list: T[], what: string, name: string): T => {
-    const found = list.find((entry) => entry.name === name);
-    if (found === undefined) {
-      throw new CredentialsError(`kubeconfig ${path}: there is no ${what} named "${name}"`);
-    }
-    return found;
-  };
-  const { context } = find(config.contexts, "context", config["current-context"]);
-  return {
-    cluster: find(config.clusters, "cluster", context.cluster).cluster,
-    user: find(config.users, "user", context.user).user,
-    namespace: context.namespace,
-  };
+  return parsed.data;
 }
 
 function inline(data: string | undefined): RereadFile | undefined {

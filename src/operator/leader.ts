@@ -131,6 +131,10 @@ async function hold(options: LeaderOptions, timing: LeaderTiming, acquired: Leas
   const term = new AbortController();
   const stop = () => term.abort();
   signal.addEventListener("abort", stop, { once: true });
+  if (signal.aborted) {
+    // It fired while the lease was being acquired.
+    stop();
+  }
   const working = options.lead(term.signal).finally(stop);
   const lease = await renewUntilLost(options, timing, acquired, term.signal);
   stop();

@@ -38,15 +38,19 @@ function grantWhatIsRefused(site: Site) {
     const path = `/apis/rbac.authorization.k8s.io/v1/clusterroles/${site.namespace}`;
     await site.plane.api.request(path, { method: "PATCH", body: { rules: [...granted].map(ruleOf) } });
   };
+  const round = async () => {
+    const missing = (await refusedRights(site)).filter((right) => !granted.has(right));
+    for (const right of missing) {
+      granted.add(right);
+    }
+    if (missing.length > 0) {
+      await write();
+    }
+  };
   const loop = async () => {
     while (!stop.signal.aborted) {
-      const missing = (await refusedRights(site)).filter((right) => !granted.has(right));
-      if (missing.length > 0) {
-        for (const right of missing) {
-          granted.add(right);
-        }
-        await write();
-      }
+      // A busy API server may not answer in time; the next round looks at the same log again.
+      await round().catch(() => granted.clear());
       site.operator.resync();
       await Bun.sleep(300);
     }

@@ -174,3 +174,21 @@ test("many replicas never work at the same time while leases change hands", asyn
   }
   expect(replicas.map(({ terms }) => terms)).toEqual(Array(5).fill({ begun: 1, ended: 1, together: 1 }));
 });
+
+test("a replica that is stopped while it acquires the lease ends, and gives the lease back", async () => {
+  const { client, state } = makeLease();
+  const working = new Set<string>();
+  const replicas: ReturnType<typeof startReplica>[] = [];
+  const slow: LeaseClient = {
+    ...client,
+    async create(spec) {
+      const lease = await client.create(spec);
+      void replicas[0]?.stop();
+      return lease;
+    },
+  };
+  replicas.push(startReplica("only", slow, working));
+  await waitFor("given back", deadline, () => state.holders.length === 2);
+  await replicas[0]?.stop();
+  expect(state.holders).toEqual(["only", ""]);
+});

@@ -63,6 +63,7 @@ function rig(lists: (() => object)[], watches: Script[]) {
     calls,
     store,
     reflector,
+    abort: () => abort.abort(),
     names: () => [...store.values()].map(({ metadata }) => `${metadata.name}@${metadata.resourceVersion}`).sort(),
     restarts: async (cause: string) => {
       const { body } = await metrics.expose();
@@ -157,4 +158,15 @@ test("a list that is refused is tried again, and the reason is known meanwhile",
   expect(server.reflector.synced()).toBe(false);
   await server.reflector.firstList;
   expect([server.reflector.synced(), server.names(), server.reflector.failure()]).toEqual([true, ["a@1"], undefined]);
+});
+
+test("it ends when it is stopped while its list comes in, or in the middle of a watch", async () => {
+  await using early = rig([listOf(5, [])], [stays]);
+  // Right behind the list, before the watch is asked for.
+  void early.reflector.firstList.then(early.abort);
+  await early.reflector.done;
+  await using late = rig([listOf(5, [])], [stays]);
+  await waitFor("watch", deadline, () => late.calls.includes("watch 5"));
+  late.abort();
+  await late.reflector.done;
 });
