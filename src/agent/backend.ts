@@ -1,9 +1,11 @@
 import type { HostPort } from "../endpoint.ts";
+import type { Log } from "../log.ts";
 import type { AgentMetrics } from "../metrics.ts";
 import { connectFirst, DialError, resolve } from "./dial.ts";
 import { makeProxyHeader, type ProxyProtocol } from "./proxy-header.ts";
+import { Quota } from "./quota.ts";
 import { StreamError } from "./streams.ts";
-import type { Wire } from "./wire.ts";
+import { type Wire, wires } from "./wire.ts";
 
 /** Milliseconds for which the addresses of a name serve further consumers; a failed connection asks anew. */
 const addressLifetime = 1000;
@@ -13,12 +15,14 @@ export interface BackendOptions {
   /** Milliseconds for name and connection. */
   dialTimeout: number;
   sendProxyProtocol: "off" | ProxyProtocol;
+  log: Log;
   metrics: AgentMetrics;
 }
 
 /** What consumers are brought to. */
 export class Backend {
   #options: BackendOptions;
+  #exhaustion = new Quota(1, 1 / 60);
   #addresses: { found: Promise<string[]>; until: number } | undefined;
 
   constructor(options: BackendOptions) {
@@ -39,8 +43,15 @@ export class Backend {
       if (!(cause instanceof DialError)) throw cause;
       this.#addresses = undefined;
       metrics.backendDials.inc({ result: cause.result });
+      if (cause.result === "overload") this.#exhausted();
       throw new StreamError(cause.result, `backend: ${cause.message}`, { cause });
     }
+  }
+
+  #exhausted(): void {
+    this.#exhaustion.spend((suppressed) =>
+      this.#options.log.error("too many open files: new consumers are reset", { wires: wires.open, suppressed }),
+    );
   }
 
   async #dial(since: number): Promise<Wire> {

@@ -10,7 +10,7 @@ export const dialTimeout = 5000;
 /** Milliseconds after which the next address is tried too while the one before has not answered (RFC 8305 recommends 250). */
 const attemptDelay = 250;
 
-export type DialResult = "refused" | "unreachable" | "unresolved" | "timeout";
+export type DialResult = "refused" | "unreachable" | "unresolved" | "timeout" | "overload";
 
 /** No connection came about; `result` is the word for metrics. */
 export class DialError extends Error {
@@ -92,6 +92,8 @@ function dialError(to: HostPort, cause: unknown): DialError {
   const code = errorCode(cause);
   if (code === "ECONNREFUSED")
     return new DialError("refused", `${formatHostPort(to)} refused the connection`, { cause });
+  if (code === "EMFILE")
+    return new DialError("overload", `too many open files for a connection to ${formatHostPort(to)}`, { cause });
   if (code === "ETIMEDOUT") return new DialError("timeout", `${formatHostPort(to)} did not answer`, { cause });
   return new DialError("unreachable", `${formatHostPort(to)} cannot be reached (${code ?? "unknown error"})`, {
     cause,

@@ -1,5 +1,4 @@
 import { formatHostPort } from "../endpoint.ts";
-import type { StreamResult } from "../metrics.ts";
 import { joinProof, type Key, matches, startProof, toHex } from "./auth.ts";
 import type { Consumer } from "./consumer.ts";
 import { DataConnection, type DataConnectionOwner } from "./data-connection.ts";
@@ -10,6 +9,7 @@ import type { Pipe } from "./pipe.ts";
 import { encode, type Message, type Messages, ProtocolError } from "./protocol.ts";
 import type { ProxyCore, ProxySession } from "./proxy-core.ts";
 import { Pulse } from "./pulse.ts";
+import { knownResult } from "./refusals.ts";
 import { StreamError } from "./streams.ts";
 import { UsedNumbers } from "./used-numbers.ts";
 import type { Wire } from "./wire.ts";
@@ -291,11 +291,4 @@ export class NetaminitySession implements ProxySession, DataConnectionOwner {
       this.#core.place(consumer);
     }
   }
-}
-
-const results: readonly string[] = ["refused", "unreachable", "unresolved", "timeout"] satisfies StreamResult[];
-
-/** The word of a newer target may be unknown here. */
-function knownResult(result: string): StreamResult {
-  return results.includes(result) ? (result as StreamResult) : "refused";
 }

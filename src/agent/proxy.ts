@@ -92,9 +92,17 @@ class TunnelProxy implements ProxyCore, ProxyRole {
             ?.join(wire, join) ?? false,
       },
     );
-    this.#rendezvous = this.#listen(options.listen, 0, (wire) => this.#handshakes.meet(wire));
+    this.#rendezvous = this.#listen(
+      options.listen,
+      () => 0,
+      (wire) => this.#handshakes.meet(wire),
+    );
     try {
-      this.#consumers = this.#listen(options.consumerListen, spareForTargets, (wire) => this.#arrive(wire));
+      this.#consumers = this.#listen(
+        options.consumerListen,
+        () => this.#spare(),
+        (wire) => this.#arrive(wire),
+      );
     } catch (cause) {
       this.#rendezvous.stop();
       throw cause;
@@ -161,8 +169,14 @@ class TunnelProxy implements ProxyCore, ProxyRole {
     this.log.warn("session lost", { ...fields, reason: errorText(cause) });
   }
 
-  #listen(at: HostPort, spareDescriptors: number, accept: (wire: Wire) => void): Listener {
+  #listen(at: HostPort, spareDescriptors: () => number, accept: (wire: Wire) => void): Listener {
     return listenWires(at, { spareDescriptors, accept, exhausted: () => this.#exhausted() });
+  }
+
+  /** Descriptors that a new consumer must leave free: those that wait need one more each, for a data connection. */
+  #spare(): number {
+    const waiting = this.#sessions.reduce((sum, session) => sum + session.waiting, this.#arrived.length);
+    return spareForTargets + waiting + 1;
   }
 
   #exhausted(): void {

@@ -1,3 +1,4 @@
+import type { StreamResult } from "../metrics.ts";
 import { Deadlines } from "./deadlines.ts";
 import { encode } from "./protocol.ts";
 import type { StreamError } from "./streams.ts";
@@ -25,3 +26,16 @@ export function refuse(wire: Wire, { result, message }: StreamError): void {
 
 /** Names of backends may hold anything; JSON escapes would make the frame longer than a peer accepts. */
 const printable = (text: string): string => text.replaceAll(/[^\x20-\x7e]|["\\]/g, "?").slice(0, maxReason);
+
+const results: readonly string[] = [
+  "refused",
+  "unreachable",
+  "unresolved",
+  "timeout",
+  "overload",
+] satisfies StreamResult[];
+
+/** What a target gave as the result of a start. The word of a newer target may be unknown here. */
+export function knownResult(result: string): StreamResult {
+  return results.includes(result) ? (result as StreamResult) : "refused";
+}

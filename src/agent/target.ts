@@ -91,7 +91,7 @@ class Target implements TargetCore, TargetRole {
     this.poolMax = options.poolMax;
     this.borePort = options.borePort;
     this.streams = new Streams(log, metrics);
-    this.backend = new Backend({ endpoint, dialTimeout, sendProxyProtocol, metrics });
+    this.backend = new Backend({ endpoint, dialTimeout, sendProxyProtocol, log, metrics });
     this.#measure();
     void this.#run();
   }
