@@ -1,3 +1,4 @@
+import { parseHostPort } from "../endpoint.ts";
 import { answer, attachedProof, attachProof, keyOf, matches, sessionKey, toHex } from "./auth.ts";
 import { challengeInstance, parseUuid } from "./challenge.ts";
 import { MessageConnection } from "./message-connection.ts";
@@ -104,12 +105,21 @@ async function attachToNetaminity(
   const message = await steps.next();
   if (message.name === "Error") throw new RefusedByProxy(`the proxy says: ${message.value}`);
   if (message.name !== "Attached") throw new ProtocolError(`unexpected ${message.name} in a handshake`);
-  const { session, proof } = message.value;
+  const { session, proof, address: own } = message.value;
   if (!matches(attachedProof(key, challenge, nonce, session), proof)) {
     throw new RefusedByProxy("the proxy does not know the secret");
   }
   const { host: address, port } = wire.remote;
-  const identity = { address, port, instance, session, key: sessionKey(key, challenge, nonce, session), secret };
+  const direct = own === undefined ? undefined : parseHostPort(own);
+  const identity = {
+    address,
+    port,
+    instance,
+    direct,
+    session,
+    key: sessionKey(key, challenge, nonce, session),
+    secret,
+  };
   return new NetaminityTargetSession(core, steps.connection, identity, events);
 }
 

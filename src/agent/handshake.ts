@@ -151,7 +151,11 @@ export class Handshakes {
     const key = this.#keyFor((candidate) => matches(attachProof(candidate, challenge, nonce, target), proof));
     const session = toHex(crypto.getRandomValues(new Uint8Array(16)));
     this.#pending.delete(peer);
-    connection.send("Attached", { session, proof: toHex(attachedProof(key, challenge, nonce, session)) });
+    connection.send("Attached", {
+      session,
+      proof: toHex(attachedProof(key, challenge, nonce, session)),
+      address: formatHostPort(connection.wire.local),
+    });
     this.arrivals.session(connection, { session, target, key: sessionKey(key, challenge, nonce, session) });
   }
 

@@ -30,8 +30,8 @@ export interface Messages {
 
   /** Target: opens a session. `target` names the running process. */
   Attach: { target: string; nonce: string; proof: string };
-  /** Proxy: the session is open, and proof that the proxy knows the secret too. */
-  Attached: { session: string; proof: string };
+  /** Proxy: the session is open, and proof that the proxy knows the secret too. `address` is where this very proxy was reached, `host:port`. */
+  Attached: { session: string; proof: string; address?: string };
   /** Either side: answer with `Pong` and the same number. */
   Ping: number;
   Pong: number;
@@ -81,7 +81,11 @@ const checks: { [Name in MessageName]: Check<Name> } = {
   Error: isString,
   Attach: (value): value is Messages["Attach"] =>
     isRecord(value) && isId(value.target) && isId(value.nonce) && isTag(value.proof),
-  Attached: (value): value is Messages["Attached"] => isRecord(value) && isId(value.session) && isTag(value.proof),
+  Attached: (value): value is Messages["Attached"] =>
+    isRecord(value) &&
+    isId(value.session) &&
+    isTag(value.proof) &&
+    (value.address === undefined || isString(value.address)),
   Ping: isCount,
   Pong: isCount,
   Open: isCount,

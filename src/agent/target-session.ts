@@ -1,3 +1,4 @@
+import type { HostPort } from "../endpoint.ts";
 import type { Key } from "./auth.ts";
 import type { MessageConnection } from "./message-connection.ts";
 import { type Message, type Messages, ProtocolError } from "./protocol.ts";
@@ -18,6 +19,8 @@ export interface NetaminityIdentity {
   address: string;
   port: number;
   instance: number;
+  /** Where the proxy says that it was reached itself. */
+  direct: HostPort | undefined;
   session: string;
   key: Key;
   secret: string;
