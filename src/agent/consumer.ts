@@ -4,6 +4,8 @@ import type { Wire, WireOwner } from "./wire.ts";
 
 /** Starts of one consumer before it is given up: each cost a connection that died under it. */
 const maxTries = 4;
+/** Bytes that are read ahead of the start before the connection is paused; pausing costs more than a small request is worth. */
+const maxEarly = 16 * 1024;
 const nothing = new Uint8Array(0);
 
 let lastId = 0;
@@ -66,7 +68,7 @@ export class Consumer implements WireOwner {
 
   received(chunk: Uint8Array): void {
     this.#early = this.#early.byteLength === 0 ? chunk : Buffer.concat([this.#early, chunk]);
-    this.wire.pause();
+    if (this.#early.byteLength > maxEarly) this.wire.pause();
   }
 
   drained(): void {}

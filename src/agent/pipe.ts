@@ -1,4 +1,5 @@
 import type { ByteCount } from "../metrics.ts";
+import { moveBulk } from "./bulk.ts";
 import { ReadAllowance } from "./read-allowance.ts";
 import type { Wire, WireOwner } from "./wire.ts";
 
@@ -35,14 +36,19 @@ export class Flow implements WireOwner {
   }
 
   received(chunk: Uint8Array): void {
-    this.#reads.used(chunk.byteLength);
-    this.count(chunk);
+    this.count(chunk.byteLength);
     this.forward(chunk);
+    if (this.#reads.isBulk(chunk.byteLength) && this.sink.isClear && this.source.open) this.#moveBulk();
   }
 
-  count(chunk: Uint8Array): void {
-    this.bytes += chunk.byteLength;
-    this.total.bytes += chunk.byteLength;
+  #moveBulk(): void {
+    const rest = moveBulk(this.source.descriptor, this.sink.descriptor, (bytes) => this.count(bytes));
+    if (rest !== undefined) this.forward(rest);
+  }
+
+  count(bytes: number): void {
+    this.bytes += bytes;
+    this.total.bytes += bytes;
   }
 
   forward(bytes: Uint8Array): void {
@@ -106,7 +112,7 @@ export class Pipe {
    */
   attach(flow: Flow, first: Uint8Array, head: Uint8Array = first.subarray(0, 0)): void {
     flow.source.owner = flow;
-    flow.count(first);
+    flow.count(first.byteLength);
     const bytes = head.byteLength === 0 ? first : first.byteLength === 0 ? head : Buffer.concat([head, first]);
     if (bytes.byteLength > 0) flow.forward(bytes);
   }

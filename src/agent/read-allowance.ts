@@ -33,12 +33,13 @@ export class ReadAllowance {
     wire.limitReads(this.#limit);
   }
 
-  /** A read brought so many bytes. */
-  used(bytes: number): void {
-    if (bytes * 2 < this.#limit) return;
+  /** A read brought so many bytes: whether the flow is, or becomes by that, one of the bulk transfers. */
+  isBulk(bytes: number): boolean {
+    if (bytes * 2 < this.#limit) return false;
     const now = performance.now();
-    if (!bulk.has(this) && !this.#makeRoom(now)) return;
+    if (!bulk.has(this) && !this.#makeRoom(now)) return false;
     this.#lastRead = now;
+    return true;
   }
 
   release(): void {

@@ -1,4 +1,5 @@
-import { dlopen, FFIType, type Pointer, ptr } from "bun:ffi";
+import { ptr } from "bun:ffi";
+import { libc } from "./libc.ts";
 
 /** Numbers of Linux on amd64 and arm64 (asm-generic/socket.h). */
 const SOL_SOCKET = 1;
@@ -13,39 +14,22 @@ const finOnClose = new Int32Array([0, 0]);
 const noLock = new Int32Array([0]);
 const bytes = new Int32Array(1);
 
-type SetSockOpt = (fd: number, level: number, name: number, value: Pointer, length: number) => number;
-
-const setsockopt = loadSetsockopt();
-
 /**
  * Chooses what the kernel sends when the socket is closed without a shutdown, above all when this process dies: RST instead of FIN.
  * Without it the crash of a proxy would end every stream like an orderly end, and a cut answer would look complete.
- * Bun has no such option; where the system's library cannot be called, nothing changes.
  */
 export function setResetOnClose(fd: number, wanted: "reset" | "fin"): void {
   const value = wanted === "reset" ? resetOnClose : finOnClose;
-  setsockopt?.(fd, SOL_SOCKET, SO_LINGER, ptr(value), value.byteLength);
+  libc?.setsockopt(fd, SOL_SOCKET, SO_LINGER, ptr(value), value.byteLength);
 }
 
 /** Bounds how much the kernel receives ahead of us, and so the size of one read: to 0.75 to 2 times `limit` bytes (measured on Linux 6.18). */
 export function limitReceiveBuffer(fd: number, limit: number): void {
   bytes[0] = limit;
-  setsockopt?.(fd, SOL_SOCKET, SO_RCVBUF, ptr(bytes), bytes.byteLength);
+  libc?.setsockopt(fd, SOL_SOCKET, SO_RCVBUF, ptr(bytes), bytes.byteLength);
 }
 
 /** Lets the kernel adapt the receive buffer to the connection again (Linux 5.14; older ones keep the limit). */
 export function adaptReceiveBuffer(fd: number): void {
-  setsockopt?.(fd, SOL_SOCKET, SO_BUF_LOCK, ptr(noLock), noLock.byteLength);
-}
-
-function loadSetsockopt(): SetSockOpt | undefined {
-  if (process.platform !== "linux") return undefined;
-  try {
-    const { symbols } = dlopen("libc.so.6", {
-      setsockopt: { args: [FFIType.i32, FFIType.i32, FFIType.i32, FFIType.ptr, FFIType.u32], returns: FFIType.i32 },
-    });
-    return symbols.setsockopt as SetSockOpt;
-  } catch {
-    return undefined;
-  }
+  libc?.setsockopt(fd, SOL_SOCKET, SO_BUF_LOCK, ptr(noLock), noLock.byteLength);
 }

@@ -3,6 +3,9 @@ import type { Pipe } from "./pipe.ts";
 import { StreamError, type Streams } from "./streams.ts";
 import type { Wire, WireOwner } from "./wire.ts";
 
+/** Bytes that are read while the backend is dialled, before the connection is paused. */
+const maxEarly = 16 * 1024;
+
 let lastId = 0;
 
 /** A consumer's request as it reaches a target. */
@@ -38,7 +41,7 @@ class Dialling implements WireOwner {
 
   received(chunk: Uint8Array): void {
     this.early = this.early.byteLength === 0 ? chunk : Buffer.concat([this.early, chunk]);
-    this.wire.pause();
+    if (this.early.byteLength > maxEarly) this.wire.pause();
   }
 
   drained(): void {}

@@ -71,6 +71,15 @@ export class Wire {
     return this.#tail?.byteLength ?? 0;
   }
 
+  get descriptor(): number {
+    return this.#socket.fd;
+  }
+
+  /** The kernel takes bytes: nothing waits, and no FIN has been sent. */
+  get isClear(): boolean {
+    return this.open && this.#tail === undefined && !this.#broken && !this.#finishing;
+  }
+
   /** The peer's address; after `reset` too. A connection that the peer has closed has none any more. */
   get remote(): HostPort {
     return this.#remote ?? { host: plainAddress(this.#socket.remoteAddress), port: this.#socket.remotePort ?? 0 };
@@ -97,8 +106,14 @@ export class Wire {
   #send(bytes: Uint8Array): number {
     const taken = this.#socket.write(bytes);
     if (taken >= 0) return taken;
-    // The socket is closing: `closed` follows and drops the tail.
-    this.#broken = true;
+    if (!this.#broken) {
+      this.#broken = true;
+      // Bun reports the close of a paused socket only sometimes. Not within this call: whoever writes does not expect `closed` in it.
+      queueMicrotask(() => {
+        if (this.open) this.#socket.terminate();
+        this.onClose(undefined);
+      });
+    }
     return 0;
   }
 
