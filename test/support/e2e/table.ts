@@ -42,7 +42,7 @@ function cells({ scenario, impact, goal }: Row): string[] {
   const isMet = goal === 0 ? failed.length + broken.length === 0 : recovered <= goal;
   return [
     scenario,
-    seconds(recovered),
+    seconds(goal === 0 && failed.length === 0 ? 0 : recovered),
     `${failed.length} of ${attempts}${failed.length > 0 ? ` (${countsByResult(failed)})` : ""}`,
     broken.length === 0 ? "0" : `${broken.length} (${countsByResult(broken)})`,
     seconds(longestGap),
