@@ -135,7 +135,7 @@ async function hold(options: LeaderOptions, timing: LeaderTiming, acquired: Leas
     // It fired while the lease was being acquired.
     stop();
   }
-  const working = options.lead(term.signal).finally(stop);
+  const working = term.signal.aborted ? Promise.resolve() : options.lead(term.signal).finally(stop);
   const lease = await renewUntilLost(options, timing, acquired, term.signal);
   stop();
   await working;

@@ -94,17 +94,18 @@ export function runPods(
 
 let addresses = 0;
 
-/** An address that no other pod of this run has. */
+/** An address that no other pod has, of this run or of one beside it. */
 export function nextAddress(): string {
   addresses += 1;
-  return `10.77.${Math.floor(addresses / 250)}.${(addresses % 250) + 1}`;
+  return `10.${70 + (process.pid % 30)}.${Math.floor(process.pid / 30) % 250}.${(addresses % 250) + 1}`;
 }
 
 /** Makes this machine answer on pod addresses, so that the operator's probes reach a test's own servers. */
 export async function localAddresses(addresses: readonly string[]): Promise<AsyncDisposable> {
-  const change = (verb: string, address: string) => run(["ip", "address", verb, `${address}/32`, "dev", "lo"]);
+  const change = (verb: "replace" | "del", address: string) =>
+    run(["ip", "address", verb, `${address}/32`, "dev", "lo"]);
   for (const address of addresses) {
-    await change("add", address);
+    await change("replace", address);
   }
   return {
     async [Symbol.asyncDispose]() {

@@ -31,6 +31,8 @@ export interface SiteOptions {
   /** Rules to grant instead of the chart's. */
   rules?: PolicyRule[];
   settings?: Partial<PlanSettings>;
+  /** Rules about what is in no namespace to grant instead of the chart's. */
+  clusterRules?: PolicyRule[];
   /** Rules to grant in the operator's own namespace instead of the chart's. */
   leaderRules?: PolicyRule[];
   /** Serve all namespaces with a ClusterRole. Default: the site's own with a Role. */
@@ -115,7 +117,7 @@ export async function startSite(name: string, options: SiteOptions = {}): Promis
 async function grant(
   plane: ControlPlane,
   namespace: string,
-  { rules = rbac.namespaced, leaderRules = rbac.leaderElection, clusterWide }: SiteOptions,
+  { rules = rbac.namespaced, leaderRules = rbac.leaderElection, clusterRules = rbac.cluster, clusterWide }: SiteOptions,
 ): Promise<void> {
   const subject = { kind: "ServiceAccount", name: "operator", namespace };
   const group = "rbac.authorization.k8s.io";
@@ -134,10 +136,7 @@ async function grant(
   });
   const main =
     clusterWide === true
-      ? [
-          role("ClusterRole", namespace, rules.length === 0 ? [] : [...rules, ...rbac.cluster]),
-          binding("ClusterRole", namespace, namespace),
-        ]
+      ? [role("ClusterRole", namespace, [...rules, ...clusterRules]), binding("ClusterRole", namespace, namespace)]
       : [role("Role", "operator", rules), binding("Role", "operator", "operator")];
   await plane.apply([...main, role("Role", "leader", leaderRules), binding("Role", "leader", "leader")]);
 }
