@@ -4,10 +4,10 @@
 export class ExitError extends Error {
   override readonly name: string = "ExitError";
 
-  /** `exitCode`: 1 when the surroundings are at fault (a port that is taken), 2 when the settings are. */
+  /** `exitCode`: 1 when the surroundings are at fault (a port that is taken), 2 when the settings are, 3 when a question cannot be answered. */
   constructor(
     message: string,
-    readonly exitCode: 1 | 2,
+    readonly exitCode: 1 | 2 | 3,
     options?: ErrorOptions,
   ) {
     super(message, options);

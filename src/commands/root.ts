@@ -1,16 +1,21 @@
 import { defineCommand, runCommand } from "citty";
 import { rootHelp } from "../config/help.ts";
 import { suggestion } from "../config/nearest.ts";
-import { roles } from "../config/roles.ts";
+import { roles, tools } from "../config/roles.ts";
 import { variableOf } from "../config/table.ts";
 import { version } from "../config/version.ts";
 import { ExitError, errorText, UsageError } from "../errors.ts";
+import { programName } from "./program.ts";
 
-/** The command tree. Each role is loaded only when it is asked for: proxy and target must not pay for the operator. */
+/** The command tree. Each command is loaded only when it is asked for: proxy and target must not pay for the others. */
 const subCommands = {
   operator: async () => (await import("./operator.ts")).operatorCommand,
   proxy: async () => (await import("./proxy.ts")).proxyCommand,
   target: async () => (await import("./target.ts")).targetCommand,
+  doctor: async () => (await import("./doctor.ts")).doctorCommand,
+  status: async () => (await import("./status.ts")).statusCommand,
+  manifest: async () => (await import("./manifest.ts")).manifestCommand,
+  completion: async () => (await import("./completion.ts")).completionCommand,
 };
 
 const root = defineCommand({ meta: { name: "netaminity", version }, subCommands });
@@ -18,7 +23,7 @@ const root = defineCommand({ meta: { name: "netaminity", version }, subCommands 
 /** Runs the command that the arguments name; a failure becomes one line on standard error and the exit code. */
 export async function runCommandLine(args: readonly string[]): Promise<void> {
   try {
-    const answer = answerWithoutRole(args);
+    const answer = answerWithoutCommand(args);
     if (answer === undefined) {
       await runCommand(root, { rawArgs: [...args] });
     } else {
@@ -29,16 +34,16 @@ export async function runCommandLine(args: readonly string[]): Promise<void> {
   }
 }
 
-/** What is printed when the first argument names no role; undefined when it does. */
-function answerWithoutRole([first]: readonly string[]): string | undefined {
+/** What is printed when the first argument names no command; undefined when it does. */
+function answerWithoutCommand([first]: readonly string[]): string | undefined {
   if (first === undefined || first === "--help" || first === "-h" || first === "help") {
-    return rootHelp(roles, version);
+    return rootHelp(roles, tools, version, programName());
   }
   if (first === "--version" || first === "-v" || first === "version") {
     return version;
   }
   if (!Object.hasOwn(subCommands, first)) {
-    const what = first.startsWith("-") ? "flag before a role" : "role";
+    const what = first.startsWith("-") ? "flag before a command" : "command";
     throw new UsageError(
       `unknown ${what} ${JSON.stringify(first)}${suggestion(first, Object.keys(subCommands))}; accepted: ${Object.keys(subCommands).join(", ")}`,
     );

@@ -4,11 +4,12 @@ import { allSettingNames } from "../config/roles.ts";
 import type { Role, Table, Values } from "../config/table.ts";
 import { version } from "../config/version.ts";
 import { createLog, type Log, type LogFormat, type LogLevel } from "../log.ts";
+import { programName } from "./program.ts";
 
 /** Answers `--help` and `--version` behind a role; true when it did. */
 export function answeredHelp(role: Role, args: readonly string[]): boolean {
   if (args.includes("--help") || args.includes("-h")) {
-    process.stdout.write(`${roleHelp(role)}\n`);
+    process.stdout.write(`${roleHelp(role, programName())}\n`);
     return true;
   }
   if (args.includes("--version")) {
@@ -34,4 +35,9 @@ export function settingsAndLog<T extends Table>(
     log.warn(warning);
   }
   return { settings: values, log };
+}
+
+/** Reads the settings of a tool. Variables that belong to nothing are not worth a line there. */
+export function settingsOf<T extends Table>(tool: Role<T>, args: readonly string[]): Values<T> {
+  return readSettings(tool, { args, environment: process.env }).values;
 }

@@ -41,5 +41,24 @@ export const bothEnds = {
   ),
 };
 
+/** Settings of the tools that ask an API server. */
+export const everyTool = {
+  kubeconfig: optional(
+    file,
+    "Kubeconfig file; ~/.kube/config when absent, and inside a pod its service account. As for kubectl, KUBECONFIG may name several.",
+    { sources: ["flag", "environment"] },
+  ),
+  context: optional(text("NAME", "the name of a context"), "Context of the kubeconfig; its current one when absent.", {
+    sources: ["flag"],
+  }),
+};
+
+export const namespaceName = text("NAMESPACE", "the name of a namespace", /^[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?$/);
+
+export const outputFormat = withDefault(oneOf(["text", "json"]), "text", "Form of the answer: for people, or JSON.", {
+  sources: ["flag"],
+  short: "o",
+});
+
 export const defaultRendezvousListen = `[::]:${rendezvousPort}`;
 export const defaultConsumerListen = `[::]:${consumerPort}`;

@@ -21,7 +21,7 @@ function fromVariables(
 ): GivenTexts {
   const found: GivenTexts = new Map();
   for (const [name, setting] of Object.entries(table)) {
-    const variable = variableFor(name);
+    const variable = setting.sources.includes("environment") ? variableFor(name) : undefined;
     const text = variable === undefined ? undefined : environment[variable];
     if (variable === undefined || text === undefined || isServiceLink(variable, text)) {
       continue;

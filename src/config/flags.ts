@@ -3,17 +3,26 @@ import type { GivenTexts } from "./given.ts";
 import { suggestion } from "./nearest.ts";
 import { kebabCase, type Table, variableOf } from "./table.ts";
 
-/** Reads `--name value`, `--name=value`, `--switch` and `--no-switch`. The last one of a repeated flag wins; lists collect. */
+/**
+ * Reads `--name value`, `--name=value`, `--switch`, `--no-switch`, letters that stand for flags, and the argument that a command takes.
+ * The last one of a repeated flag wins; lists collect.
+ */
 export function fromFlags(args: readonly string[], table: Table): GivenTexts {
-  const names = new Map(Object.keys(table).map((name) => [kebabCase(name), name]));
+  const flags = Object.keys(table).filter((name) => table[name]?.sources.includes("argument") === false);
+  const names = new Map(flags.map((name) => [kebabCase(name), name]));
   const found: GivenTexts = new Map();
   for (let index = 0; index < args.length; index += 1) {
     const arg = args[index] ?? "";
-    const match = /^--([^=]+)(?:=([\s\S]*))?$/.exec(arg);
+    const match = /^--([^=]+)(?:=([\s\S]*))?$/.exec(spelledOut(arg, table));
     if (match === null) {
-      throw new UsageError(
-        `unexpected argument ${JSON.stringify(arg)}; accepted: settings as --name value (see --help)`,
-      );
+      const argument = Object.keys(table).find((name) => table[name]?.sources.includes("argument") && !found.has(name));
+      if (argument === undefined || /^-./.test(arg)) {
+        throw new UsageError(
+          `unexpected argument ${JSON.stringify(arg)}; accepted: settings as --name value (see --help)`,
+        );
+      }
+      found.set(argument, { text: arg, origin: "the argument" });
+      continue;
     }
     const [, flag = "", inline] = match;
     const negated = inline === undefined ? negatedSwitch(flag, names, table) : undefined;
@@ -42,6 +51,13 @@ export function fromFlags(args: readonly string[], table: Table): GivenTexts {
     found.set(name, { text: before === undefined ? text : `${before.text},${text}`, origin: `--${flag}` });
   }
   return found;
+}
+
+/** `-n demo`, `-n=demo` and `-ndemo` with the letter replaced by the flag that it stands for. */
+function spelledOut(arg: string, table: Table): string {
+  const [, letter, value = ""] = /^-([A-Za-z])=?([\s\S]+)?$/.exec(arg) ?? [];
+  const name = Object.keys(table).find((each) => letter !== undefined && table[each]?.short === letter);
+  return name === undefined ? arg : `--${kebabCase(name)}${value === "" ? "" : `=${value}`}`;
 }
 
 function negatedSwitch(flag: string, names: ReadonlyMap<string, string>, table: Table): string | undefined {

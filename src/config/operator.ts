@@ -1,9 +1,7 @@
-import { everyRole } from "./common.ts";
+import { everyRole, namespaceName } from "./common.ts";
 import { boolean, duration, file, integer, listOf, oneOf, text } from "./kinds.ts";
 import { optional, type Role, withDefault } from "./table.ts";
 import { version } from "./version.ts";
-
-const namespaceName = text("NAMESPACE", "the name of a namespace", /^[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?$/);
 
 const settings = {
   namespace: optional(listOf(namespaceName), "Namespace to serve; may be repeated. All when absent."),

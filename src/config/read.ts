@@ -3,7 +3,7 @@ import { fromFile } from "./config-file.ts";
 import { type Environment, fromBorrowedVariables, fromEnvironment, unknownVariables } from "./environment.ts";
 import { fromFlags } from "./flags.ts";
 import type { Given } from "./given.ts";
-import { kebabCase, type Role, type Table, type Values, variableOf } from "./table.ts";
+import { kebabCase, type Role, type Setting, type Table, type Values, variableOf } from "./table.ts";
 
 export interface Input {
   /** Arguments behind the subcommand. */
@@ -36,7 +36,7 @@ export function readSettings<T extends Table>(role: Role<T>, input: Input): Sett
     if (read === undefined) {
       throw new UsageError(
         given === undefined
-          ? `${kebabCase(name)} is not given; accepted: ${setting.accepted}, as --${kebabCase(name)} or ${variableOf(name)}`
+          ? `${kebabCase(name)} is not given; accepted: ${setting.accepted}${placesOf(name, setting)}`
           : `${kebabCase(name)} was given ${setting.confidential ? "an unusable value" : JSON.stringify(given.text)} by ${given.origin}; accepted: ${setting.accepted}`,
       );
     }
@@ -51,4 +51,8 @@ export function readSettings<T extends Table>(role: Role<T>, input: Input): Sett
     values: result,
     warnings: unknownVariables(input.environment, [...Object.keys(table), ...(input.otherSettings ?? [])]),
   };
+}
+
+function placesOf(name: string, { sources }: Setting<unknown>): string {
+  return sources.includes("argument") ? "" : `, as --${kebabCase(name)} or ${variableOf(name)}`;
 }

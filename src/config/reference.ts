@@ -1,7 +1,7 @@
-import { roles } from "./roles.ts";
-import { kebabCase, type Role, type Setting, variableOf } from "./table.ts";
+import { roles, tools } from "./roles.ts";
+import { kebabCase, type Role, type Setting, type Source, variableOf } from "./table.ts";
 
-/** The page docs/reference/settings.md: every setting of every role. Generated, so that it is never behind the program. */
+/** The page docs/reference/settings.md: every setting of every role and tool. Generated, so that it is never behind the program. */
 export function settingsReference(): string {
   return [
     "# Settings",
@@ -12,8 +12,9 @@ export function settingsReference(): string {
     "A wrong or unknown setting ends the program with exit code 2 and one line that says which setting, what was given and what is accepted;",
     "only an unknown `NETAMINITY_*` variable is no more than a warning, because Kubernetes makes such variables for Services. An empty variable counts as absent.",
     "Durations are written `500ms`, `10s`, `2m` or `1h30m`; endpoints `name:port`, `IPv4:port` or `[IPv6]:port`. Port 0 of a listen address means any free port; the log names the real one.",
-    "A list is given by repeating the flag, by commas, or as a YAML list. `netaminity ROLE --help` prints the same as this page.",
-    ...roles.flatMap(roleSection),
+    "A list is given by repeating the flag, by commas, or as a YAML list. `netaminity COMMAND --help` prints the same as this page.",
+    "Started under the name `kubectl-netaminity`, the executable is a plugin of kubectl: `kubectl netaminity doctor tunnel/NAME`.",
+    ...[...roles, ...tools].flatMap(roleSection),
     "",
   ].join("\n");
 }
@@ -32,16 +33,22 @@ function roleSection(role: Role): string[] {
 }
 
 function row(name: string, setting: Setting<unknown>): string[] {
-  const from = (source: "flag" | "file", text: string) => (setting.sources.includes(source) ? `\`${text}\`` : "-");
+  const from = (source: Source, text: string) => (setting.sources.includes(source) ? `\`${text}\`` : "-");
   const value = setting.isSwitch ? "" : ` ${setting.placeholder}`;
   const borrowed = setting.borrowedVariable === undefined ? "" : `, else \`${setting.borrowedVariable}\``;
   return [
-    from("flag", `--${kebabCase(name)}${value}`),
-    `\`${variableOf(name)}\`${borrowed}`,
+    setting.sources.includes("argument")
+      ? `\`${setting.placeholder}\``
+      : from("flag", `${flagOf(name, setting)}${value}`),
+    setting.sources.includes("environment") ? `\`${variableOf(name)}\`${borrowed}` : "-",
     from("file", name),
     setting.required ? "required" : setting.defaultText === undefined ? "-" : `\`${setting.defaultText}\``,
     `${setting.meaning} Accepted: ${setting.accepted}.`,
   ];
+}
+
+function flagOf(name: string, { short }: Setting<unknown>): string {
+  return `${short === undefined ? "" : `-${short}, `}--${kebabCase(name)}`;
 }
 
 function cell(text: string): string {

@@ -1,12 +1,19 @@
+import { completionRole } from "./completion.ts";
+import { doctorRole } from "./doctor.ts";
+import { manifestRole } from "./manifest.ts";
 import { operatorRole } from "./operator.ts";
 import { proxyRole } from "./proxy.ts";
+import { statusRole } from "./status.ts";
 import type { Role } from "./table.ts";
 import { targetRole } from "./target.ts";
 
 /** Every role of the executable, in the order of help and docs. */
 export const roles: readonly Role[] = [operatorRole, proxyRole, targetRole];
 
-/** Names of the settings of all roles. */
+/** The commands that answer and end. */
+export const tools: readonly Role[] = [doctorRole, statusRole, manifestRole, completionRole];
+
+/** Names of the settings of all commands. */
 export function allSettingNames(): string[] {
-  return [...new Set(roles.flatMap((role) => Object.keys(role.settings)))];
+  return [...new Set([...roles, ...tools].flatMap((role) => Object.keys(role.settings)))];
 }

@@ -1,7 +1,7 @@
 import type { Kind } from "./kinds.ts";
 
-/** Where a value can come from, the strongest first. */
-export type Source = "flag" | "environment" | "file";
+/** Where a value can come from, the strongest first. An argument is the one word of the command line that is no flag. */
+export type Source = "argument" | "flag" | "environment" | "file";
 
 /** One row of a role's table: everything that parsing, help, errors and docs need to know about a setting. */
 export interface Setting<Value> {
@@ -13,6 +13,8 @@ export interface Setting<Value> {
   readonly defaultText: string | undefined;
   readonly required: boolean;
   readonly sources: readonly Source[];
+  /** One letter that stands for the flag, as in `-n`. */
+  readonly short: string | undefined;
   /** A variable that other programs set, read when the setting is given nowhere. */
   readonly borrowedVariable: string | undefined;
   /** A flag of its own means true, and `--no-NAME` false. */
@@ -35,7 +37,7 @@ export type Values<T extends Table> = {
   readonly [Name in keyof T]: T[Name] extends Setting<infer Value> ? Value : never;
 };
 
-/** A role of the executable with its settings. */
+/** A role or another command of the executable with its settings. */
 export interface Role<T extends Table = Table> {
   /** The subcommand. */
   readonly name: string;
@@ -48,6 +50,7 @@ export interface Role<T extends Table = Table> {
 
 export interface Options {
   sources?: readonly Source[];
+  short?: string;
   borrowedVariable?: string;
   confidential?: boolean;
 }
@@ -99,6 +102,7 @@ function row(kind: Kind<unknown>, meaning: string, options: Options) {
     accepted: kind.accepted,
     meaning,
     sources: options.sources ?? everywhere,
+    short: options.short,
     borrowedVariable: options.borrowedVariable,
     isSwitch: kind.isSwitch === true,
     repeatable: kind.repeatable === true,

@@ -2,22 +2,35 @@ import { describe, expect, test } from "bun:test";
 import { roleHelp, rootHelp } from "../../src/config/help.ts";
 import { nearest } from "../../src/config/nearest.ts";
 import { settingsReference } from "../../src/config/reference.ts";
-import { roles } from "../../src/config/roles.ts";
-import { kebabCase, variableOf } from "../../src/config/table.ts";
+import { roles, tools } from "../../src/config/roles.ts";
+import { kebabCase, type Setting, variableOf } from "../../src/config/table.ts";
 import { targetRole } from "../../src/config/target.ts";
 
-describe.each(roles.map((role) => [role.name, role] as const))("the help and the reference page of %s", (_, role) => {
-  test.each(Object.entries(role.settings))("name %s with its variable, meaning and default", (name, setting) => {
-    const help = roleHelp(role).replaceAll(/\s+/g, " ");
-    const flag = setting.sources.includes("flag") ? `--${kebabCase(name)}` : `${variableOf(name)} (environment only)`;
-    for (const part of [flag, `environment: ${variableOf(name)}`, setting.meaning, setting.defaultText ?? ""]) {
-      expect(help).toContain(part);
-    }
-    const section = settingsReference().split(`## netaminity ${role.name}\n`)[1]?.split("\n## ")[0];
-    const row = section?.split("\n").find((line) => line.includes(`| \`${variableOf(name)}\``));
-    expect(row).toContain(`| ${setting.meaning} Accepted: ${setting.accepted.replaceAll("|", "\\|")}. |`);
-  });
-});
+const commands = [...roles, ...tools];
+
+/** How the command line gives a setting. */
+function wordOf(name: string, { sources, placeholder }: Setting<unknown>): string {
+  if (sources.includes("argument")) {
+    return placeholder;
+  }
+  return sources.includes("flag") ? `--${kebabCase(name)}` : `${variableOf(name)} (environment only)`;
+}
+
+describe.each(commands.map((role) => [role.name, role] as const))(
+  "the help and the reference page of %s",
+  (_, role) => {
+    test.each(Object.entries(role.settings))("name %s with its variable, meaning and default", (name, setting) => {
+      const help = roleHelp(role).replaceAll(/\s+/g, " ");
+      const variable = setting.sources.includes("environment") ? `environment: ${variableOf(name)}` : "";
+      for (const part of [wordOf(name, setting), variable, setting.meaning, setting.defaultText ?? ""]) {
+        expect(help).toContain(part);
+      }
+      const section = settingsReference().split(`## netaminity ${role.name}\n`)[1]?.split("\n## ")[0];
+      const row = section?.split("\n").find((line) => line.includes(`| ${setting.meaning} `));
+      expect(row).toContain(`| ${setting.meaning} Accepted: ${setting.accepted.replaceAll("|", "\\|")}. |`);
+    });
+  },
+);
 
 test("a setting in the help has flag, meaning, variable and default", () => {
   const help = roleHelp(targetRole);
@@ -43,13 +56,15 @@ test("every row of the reference page has the same number of columns, also where
 });
 
 test("no line of a help text is wider than 120 columns", () => {
-  for (const text of [rootHelp(roles, "1.2.3"), ...roles.map((role) => roleHelp(role))]) {
+  for (const text of [rootHelp(roles, tools, "1.2.3"), ...commands.map((role) => roleHelp(role))]) {
     expect(text.split("\n").filter((line) => line.length > 120)).toEqual([]);
   }
 });
 
-test("the help of the program lists the roles", () => {
-  expect(rootHelp(roles, "1.2.3").split("\n")).toContain(`  target    ${targetRole.summary}`);
+test("the help of the program lists the roles, and says how to call it under its name", () => {
+  const lines = rootHelp(roles, tools, "1.2.3", "kubectl netaminity").split("\n");
+  expect(lines).toContain(`  target      ${targetRole.summary}`);
+  expect(lines).toContain("Usage: kubectl netaminity COMMAND [--setting value]...");
 });
 
 test.each([

@@ -9,6 +9,7 @@ import { type RunningProcess, startProcess } from "../support/process.ts";
 import { executable } from "../support/tunnel-compiled.ts";
 
 const anyPorts = ["--listen", "127.0.0.1:0", "--consumer-listen", "127.0.0.1:0", "--health-listen", "127.0.0.1:0"];
+const accepted = "accepted: operator, proxy, target, doctor, status, manifest, completion";
 const secret = { NETAMINITY_SECRET: "correct horse" };
 
 /** Runs the executable to its end and returns what it printed. */
@@ -64,13 +65,13 @@ test.each(["operator", "proxy", "target"])("%s --help lists its settings, also b
 
 describe("a mistake is exit code 2 and one line", () => {
   test.each<[string, string[], Record<string, string>, string]>([
-    ["an unknown role", ["prxy"], {}, 'unknown role "prxy" (did you mean proxy?); accepted: operator, proxy, target'],
-    ["a name that objects have", ["constructor"], {}, 'unknown role "constructor"; accepted: operator, proxy, target'],
+    ["an unknown command", ["prxy"], {}, `unknown command "prxy" (did you mean proxy?); ${accepted}`],
+    ["a name that objects have", ["constructor"], {}, `unknown command "constructor"; ${accepted}`],
     [
-      "a flag before the role",
+      "a flag before the command",
       ["--listen", "[::]:1", "proxy"],
       {},
-      'unknown flag before a role "--listen"; accepted: operator, proxy, target',
+      `unknown flag before a command "--listen"; ${accepted}`,
     ],
     [
       "an unknown flag",

@@ -1,0 +1,63 @@
+import { type Greeting, greet } from "../agent/attach.ts";
+import { connectFirst, dialTimeout, resolve } from "../agent/dial.ts";
+import { objectionToSecret } from "../agent/inspect.ts";
+import { formatHostPort, type HostPort } from "../endpoint.ts";
+import { errorText } from "../errors.ts";
+import type { ByHandFacts, Step } from "./by-hand-checks.ts";
+
+/** Tries what a target run by hand would do, step by step; each has the deadline that it has there. Opens no session. */
+export async function examineByHand(options: {
+  proxyEndpoint: HostPort | undefined;
+  endpoint: HostPort | undefined;
+  secret: string | undefined;
+}): Promise<ByHandFacts> {
+  const { proxyEndpoint, endpoint, secret } = options;
+  const [proxy, backend] = await Promise.all([
+    proxyEndpoint && examineProxy(proxyEndpoint, secret),
+    endpoint && examineBackend(endpoint),
+  ]);
+  return { ...(proxy !== undefined && { proxy }), ...(backend !== undefined && { backend }) };
+}
+
+async function examineProxy(to: HostPort, secret: string | undefined): Promise<NonNullable<ByHandFacts["proxy"]>> {
+  const endpoint = formatHostPort(to);
+  const name = await step(() => resolve(to.host, dialTimeout));
+  if ("failed" in name) return { endpoint, name };
+  const wire = await step(() => connectFirst(name.gave, to.port, dialTimeout));
+  if ("failed" in wire) return { endpoint, name, tcp: wire };
+  const tcp: Step<string> = { gave: formatHostPort(wire.gave.remote) };
+  const greeting = await step(() => greet(wire.gave));
+  if ("failed" in greeting) return { endpoint, name, tcp, protocol: greeting };
+  const protocol: Step<"netaminity" | "bore"> = {
+    gave: greeting.gave.instance === undefined ? "bore" : "netaminity",
+  };
+  if (secret === undefined) {
+    greeting.gave.wire.reset();
+    return { endpoint, name, tcp, protocol };
+  }
+  return { endpoint, name, tcp, protocol, secret: await showSecret(greeting.gave, secret) };
+}
+
+function showSecret(greeting: Greeting, secret: string): Promise<Step<{ objection: string | undefined }>> {
+  return step(async () => ({ objection: await objectionToSecret(greeting, secret) }));
+}
+
+async function examineBackend(to: HostPort): Promise<NonNullable<ByHandFacts["backend"]>> {
+  const endpoint = formatHostPort(to);
+  const name = await step(() => resolve(to.host, dialTimeout));
+  if ("failed" in name) return { endpoint, name };
+  const wire = await step(() => connectFirst(name.gave, to.port, dialTimeout));
+  if ("failed" in wire) return { endpoint, name, tcp: wire };
+  const address = formatHostPort(wire.gave.remote);
+  // An orderly end: a backend that logs resets has nothing to log.
+  wire.gave.finish();
+  return { endpoint, name, tcp: { gave: address } };
+}
+
+async function step<T>(attempt: () => Promise<T>): Promise<Step<T>> {
+  try {
+    return { gave: await attempt() };
+  } catch (cause) {
+    return { failed: errorText(cause) };
+  }
+}
