@@ -1,11 +1,7 @@
-import { setDefaultTimeout } from "bun:test";
 import type { HostPort } from "../../src/endpoint.ts";
 import type { LogBook, RunningProcess } from "./process.ts";
 import { eventually } from "./tcp-wait.ts";
 import { type Metrics, readMetrics } from "./tunnel-metrics.ts";
-
-// Processes start slowly on a busy machine; every wait inside a test has a shorter deadline of its own.
-setDefaultTimeout(60_000);
 
 export const goodSecret = "correct horse battery staple";
 

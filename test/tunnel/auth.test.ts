@@ -1,4 +1,4 @@
-import { describe, expect, test } from "bun:test";
+import { describe, expect, setDefaultTimeout, test } from "bun:test";
 import { createHash } from "node:crypto";
 import { startRelay } from "../support/relay.ts";
 import { listenEcho, listenTcp } from "../support/tcp-ends.ts";
@@ -15,6 +15,8 @@ import {
   peerOn,
 } from "../support/tunnel-peer.ts";
 import { openRelayed, untilPooled } from "../support/tunnel-relayed.ts";
+
+setDefaultTimeout(60_000);
 
 /** Everything that a target sent and got on each of its connections, as frames. */
 function listen(relay: { tap: unknown; links: readonly object[] }) {

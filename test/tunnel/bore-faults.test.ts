@@ -1,10 +1,12 @@
-import { describe, expect, test } from "bun:test";
+import { describe, expect, setDefaultTimeout, test } from "bun:test";
 import { rendezvousPort } from "../../src/names.ts";
 import { ownLoopbackAddress, startBoreLocal, startBoreServer } from "../support/bore.ts";
 import { connectTcp, listenEcho, listenTcp, unusedPort } from "../support/tcp-ends.ts";
 import { ask, type Implementation, metricsOf, untilMetric, untilReady, untilUnready } from "../support/tunnel.ts";
 import { compiled } from "../support/tunnel-compiled.ts";
 import { inProcess } from "../support/tunnel-inprocess.ts";
+
+setDefaultTimeout(60_000);
 
 async function echoes(host: string, port: number): Promise<void> {
   await using consumer = await connectTcp(port, { host });

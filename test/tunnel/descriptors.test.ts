@@ -1,8 +1,10 @@
-import { expect, test } from "bun:test";
+import { expect, setDefaultTimeout, test } from "bun:test";
 import type { TcpSocket } from "../support/tcp.ts";
 import { connectTcp, listenEcho } from "../support/tcp-ends.ts";
 import { type Implementation, metricsOf, untilMetric, untilReady } from "../support/tunnel.ts";
 import { compiled, compiledWith } from "../support/tunnel-compiled.ts";
+
+setDefaultTimeout(60_000);
 
 const few = compiledWith((command) => ["/bin/sh", "-c", 'ulimit -n 200; exec "$@"', "sh", ...command]);
 
@@ -36,7 +38,9 @@ async function overload(proxySide: Implementation, targetSide: Implementation): 
     await consumer.untilReceived(5);
   }
   const limited = proxySide === few ? proxy : target;
-  const complaints = limited.log.lines.filter((line) => line.level === "error" && line.message.startsWith("too many open files"));
+  const complaints = limited.log.lines.filter(
+    (line) => line.level === "error" && line.message.startsWith("too many open files"),
+  );
   expect(complaints.length, limited.log.text()).toBe(1);
   expect((await metricsOf(limited)).sum("process_max_fds")).toBe(200);
 }

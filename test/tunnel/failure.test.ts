@@ -1,4 +1,4 @@
-import { describe, expect, test } from "bun:test";
+import { describe, expect, setDefaultTimeout, test } from "bun:test";
 import type { TcpSocket } from "../support/tcp.ts";
 import { openBlackhole } from "../support/tcp-blackhole.ts";
 import { connectTcp, listenTcp, unusedPort } from "../support/tcp-ends.ts";
@@ -6,6 +6,8 @@ import { ask, type Implementation, tunnelOf, untilMetric, untilReady, untilUnrea
 import { compiled } from "../support/tunnel-compiled.ts";
 import { inProcess } from "../support/tunnel-inprocess.ts";
 import { isTurnedAway } from "../support/tunnel-rig.ts";
+
+setDefaultTimeout(60_000);
 
 const once = (count: number) => count === 1;
 

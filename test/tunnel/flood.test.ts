@@ -1,8 +1,10 @@
-import { expect, test } from "bun:test";
+import { expect, setDefaultTimeout, test } from "bun:test";
 import type { TcpSocket } from "../support/tcp.ts";
 import { connectTcp, listenEcho } from "../support/tcp-ends.ts";
 import { type RunningProxy, tunnelOf, untilMetric, untilReady } from "../support/tunnel.ts";
 import { compiled } from "../support/tunnel-compiled.ts";
+
+setDefaultTimeout(60_000);
 
 const kind = tunnelOf(compiled);
 const mebibyte = 1024 * 1024;

@@ -1,4 +1,4 @@
-import { describe, expect, test } from "bun:test";
+import { describe, expect, setDefaultTimeout, test } from "bun:test";
 import { listenTcp } from "../support/tcp-ends.ts";
 import {
   ask,
@@ -12,6 +12,8 @@ import {
 import { compiled } from "../support/tunnel-compiled.ts";
 import { inProcess } from "../support/tunnel-inprocess.ts";
 import { openRig } from "../support/tunnel-rig.ts";
+
+setDefaultTimeout(60_000);
 
 function healthCases(implementation: Implementation): void {
   test("a proxy is alive from the start, ready with a session, and unready without", async () => {

@@ -1,7 +1,9 @@
-import { expect, test } from "bun:test";
+import { expect, setDefaultTimeout, test } from "bun:test";
 import { connectTcp, listenEcho, listenTcp } from "../support/tcp-ends.ts";
 import { metricsOf, tunnelOf, untilMetric } from "../support/tunnel.ts";
 import { compiled } from "../support/tunnel-compiled.ts";
+
+setDefaultTimeout(60_000);
 
 const kind = tunnelOf(compiled);
 

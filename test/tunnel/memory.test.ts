@@ -1,4 +1,4 @@
-import { describe, expect, test } from "bun:test";
+import { describe, expect, setDefaultTimeout, test } from "bun:test";
 import { startCgroup } from "../support/process-cgroup.ts";
 import type { TcpSocket } from "../support/tcp.ts";
 import { connectTcp, listenEcho, listenTcp } from "../support/tcp-ends.ts";
@@ -6,6 +6,8 @@ import { type RunningRole, tunnelOf, untilReady } from "../support/tunnel.ts";
 import { compiled, compiledWith } from "../support/tunnel-compiled.ts";
 import { openRig } from "../support/tunnel-rig.ts";
 import { pattern } from "./cases.ts";
+
+setDefaultTimeout(60_000);
 
 const mebibyte = 1024 * 1024;
 

@@ -1,9 +1,11 @@
-import { expect, test } from "bun:test";
+import { expect, setDefaultTimeout, test } from "bun:test";
 import { direct, type TunnelKind, tunnelOf } from "../support/tunnel.ts";
 import { compiled } from "../support/tunnel-compiled.ts";
 import { inProcess } from "../support/tunnel-inprocess.ts";
 import { openRig } from "../support/tunnel-rig.ts";
 import { playScript, randomFrom, randomScript } from "./exchange.ts";
+
+setDefaultTimeout(60_000);
 
 /** `NETAMINITY_SEED=N` repeats a failed run, `NETAMINITY_EXCHANGES=N` plays more of them. */
 const firstSeed = Number(process.env.NETAMINITY_SEED ?? Math.floor(Math.random() * 2 ** 31));

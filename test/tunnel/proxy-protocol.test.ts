@@ -1,9 +1,11 @@
-import { describe, expect, test } from "bun:test";
+import { describe, expect, setDefaultTimeout, test } from "bun:test";
 import type { TcpSocket } from "../support/tcp.ts";
 import { connectTcp, listenTcp } from "../support/tcp-ends.ts";
 import { type Implementation, type ProxyProtocol, untilMetric, untilReady } from "../support/tunnel.ts";
 import { compiled } from "../support/tunnel-compiled.ts";
 import { inProcess } from "../support/tunnel-inprocess.ts";
+
+setDefaultTimeout(60_000);
 
 const signature = Buffer.from("0d0a0d0a000d0a515549540a", "hex");
 

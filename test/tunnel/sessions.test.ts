@@ -1,4 +1,4 @@
-import { describe, expect, test } from "bun:test";
+import { describe, expect, setDefaultTimeout, test } from "bun:test";
 import { startRelay } from "../support/relay.ts";
 import type { TcpSocket } from "../support/tcp.ts";
 import { connectTcp, listenTcp, type TcpServer } from "../support/tcp-ends.ts";
@@ -7,6 +7,8 @@ import { ask, type Implementation, metricsOf, untilMetric, untilReady } from "..
 import { compiled } from "../support/tunnel-compiled.ts";
 import { inProcess } from "../support/tunnel-inprocess.ts";
 import { untilPooled } from "../support/tunnel-relayed.ts";
+
+setDefaultTimeout(60_000);
 
 function listenNamed(name: string): Promise<TcpServer> {
   return listenTcp({

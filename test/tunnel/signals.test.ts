@@ -1,8 +1,10 @@
-import { describe, expect, test } from "bun:test";
+import { describe, expect, setDefaultTimeout, test } from "bun:test";
 import { listenTcp } from "../support/tcp-ends.ts";
 import { type RunningProxy, type RunningTarget, tunnelOf, untilUnready } from "../support/tunnel.ts";
 import { compiled } from "../support/tunnel-compiled.ts";
 import { isTurnedAway, openRig } from "../support/tunnel-rig.ts";
+
+setDefaultTimeout(60_000);
 
 const kind = tunnelOf(compiled);
 

@@ -1,10 +1,12 @@
-import { describe, expect, test } from "bun:test";
+import { describe, expect, setDefaultTimeout, test } from "bun:test";
 import type { Cut, Direction, Link } from "../support/relay.ts";
 import type { TcpSocket } from "../support/tcp.ts";
 import { type Implementation, metricsOf } from "../support/tunnel.ts";
 import { compiled } from "../support/tunnel-compiled.ts";
 import { inProcess } from "../support/tunnel-inprocess.ts";
 import { openRelayed, type RelayedTunnel, untilPooled } from "../support/tunnel-relayed.ts";
+
+setDefaultTimeout(60_000);
 
 const greeting = "220 ready\r\n";
 
