@@ -10,5 +10,7 @@ import "./active.cases.ts";
 import "./rest.cases.ts";
 import "./rights.cases.ts";
 import "./faults.cases.ts";
+import "./doctor.cases.ts";
+import "./process.cases.ts";
 
 stopPlaneAfterAll();
