@@ -4,6 +4,9 @@ import { countsByResult, type Impact } from "./impact.ts";
 import type { Site } from "./site.ts";
 import { formatRow, type Row } from "./table.ts";
 
+/** Failed connections of one scenario that the log shows. */
+const shownFailures = 5;
+
 export interface Scenario {
   /** As the table shall name it. */
   readonly name: string;
@@ -27,6 +30,9 @@ export async function measure(
   await cause(load);
   await load.calm();
   const impact = await load.stop(since);
+  for (const each of [...impact.failed, ...impact.broken].slice(0, shownFailures)) {
+    console.log(`  after ${each.at - since} ms: ${JSON.stringify(each)}`);
+  }
   addRow(site, { scenario: name, impact, goal });
   return impact;
 }
