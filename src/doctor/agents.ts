@@ -28,7 +28,7 @@ export async function askAgents(
         askForSamples(cluster, namespace, name, port),
         isReady(pod) ? { unknown: "the log was not read" } : warningsOf(cluster, namespace, name),
       ]);
-      return { pod: name, readiness: textOf(readiness), samples, warnings };
+      return { pod: name, readiness: textOf(readiness, [200, 503]), samples, warnings };
     }),
   );
 }
@@ -39,14 +39,19 @@ export async function askForSamples(
   pod: string,
   port: number,
 ): Promise<Found<Samples>> {
-  const text = textOf(await cluster.ask(namespace, pod, port, "/metrics", patience));
+  const text = textOf(await cluster.ask(namespace, pod, port, "/metrics", patience), [200]);
   return "found" in text ? { found: readSamples(text.found) } : text;
 }
 
-function textOf(reply: PodReply): Found<string> {
-  if ("body" in reply) return { found: reply.body.trim() };
+/** An answer with another status is not the agent's: something in between may answer in its place. */
+function textOf(reply: PodReply, statuses: readonly number[]): Found<string> {
   if ("cut" in reply) return { unknown: reply.cut };
-  return { unknown: "silent" in reply ? reply.silent : reply.unknown };
+  if ("silent" in reply) return { unknown: reply.silent };
+  if ("unknown" in reply) return { unknown: reply.unknown };
+  const { status, body } = reply;
+  return statuses.includes(status)
+    ? { found: body.trim() }
+    : { unknown: `the pod's port answers with HTTP status ${status}` };
 }
 
 async function warningsOf(cluster: Cluster, namespace: string, pod: string): Promise<Found<readonly string[]>> {

@@ -77,8 +77,10 @@ function pairPath(proxy: ProxyFacts, target: TargetFacts): Check[] {
       : []),
     targetObject,
     ...("found" in target.object ? [podsCheck("target pods", target), nodesCheck("target nodes", target)] : []),
-    ...("found" in target.object ? [targetSessionCheck(target)] : []),
-    ...("found" in proxy.object && "found" in target.object ? [proxySessionCheck(proxy)] : []),
+    ...("found" in target.object ? [renamed("target session", targetSessionCheck(target))] : []),
+    ...("found" in proxy.object && "found" in target.object
+      ? [renamed("proxy session", proxySessionCheck(proxy))]
+      : []),
     ...("found" in target.object ? [backendCheck(target)] : []),
   );
 }
@@ -91,6 +93,8 @@ function inPair(check: Check, index: number, pairs: number): Check {
   return pairs === 1 ? check : { ...check, link: `pair ${index} ${check.link}` };
 }
 
+const renamed = (link: string, check: Check): Check => ({ ...check, link });
+
 const isBroken = (checks: readonly Check[]): boolean => checks.some(({ outcome }) => outcome === "broken");
 
 /** A pair in one line: its first broken link, else its session. */
@@ -98,7 +102,7 @@ function summary(checks: readonly Check[], index: number): Check {
   const worst =
     checks.find(({ outcome }) => outcome === "broken") ??
     checks.find(({ decides, outcome }) => decides === true && outcome !== "ok") ??
-    checks.find(({ link }) => link === "session");
+    checks.find(({ decides }) => decides === true);
   if (worst === undefined) return unknown(`pair ${index}`, "nothing is known about it");
   return { ...worst, link: `pair ${index}`, evidence: `${worst.link}: ${worst.evidence}` };
 }

@@ -64,7 +64,10 @@ function sessionText(pod: string, { samples }: AgentFacts): string {
   if (known === undefined) return `${pod} is ready: it carries a session`;
   const count = (name: string) => sumOf(known, `netaminity_${name}`);
   const sessions = count("sessions");
-  const parts = [`${sessions} ${sessions === 1 ? "session" : "sessions"}`, `${count("streams_open")} streams open`];
+  const parts = [
+    `${sessions} ${sessions === 1 ? "session" : "sessions"}`,
+    `${count("streams_open")} ${count("streams_open") === 1 ? "stream" : "streams"} open`,
+  ];
   if (count("session_rtt_seconds") > 0) parts.push(`round trip ${(count("session_rtt_seconds") * 1000).toFixed(1)} ms`);
   return `${pod} carries ${parts.join(", ")}`;
 }
