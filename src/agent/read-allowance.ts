@@ -6,19 +6,22 @@ import type { Wire } from "./wire.ts";
  * few that prove to be bulk transfers get the kernel's own, adaptive one, which a fast or long link needs. All together stays below 64 MiB.
  */
 const limits = [
-  { flows: 64, bytes: 64 * 1024 },
-  { flows: 256, bytes: 32 * 1024 },
-  { flows: 1024, bytes: 16 * 1024 },
-  { flows: Number.POSITIVE_INFINITY, bytes: 8 * 1024 },
+  { flows: 32, bytes: 64 * 1024, bulk: 12 },
+  { flows: 128, bytes: 32 * 1024, bulk: 8 },
+  { flows: 384, bytes: 16 * 1024, bulk: 4 },
+  { flows: Number.POSITIVE_INFINITY, bytes: 8 * 1024, bulk: 2 },
 ] as const;
 
-/** Flows that read as much as there is, at most. */
-const maxBulk = 12;
 /** Milliseconds without a read after which a bulk flow makes room for another. */
 const bulkIdle = 1000;
 
 let flows = 0;
 const bulk = new Set<ReadAllowance>();
+
+/** What holds with the present number of flows: the limit of a new one, and how many may read as much as there is. */
+function step(): { bytes: number; bulk: number } {
+  return limits.find((limit) => flows <= limit.flows) ?? limits[3];
+}
 
 export class ReadAllowance {
   #wire: Wire;
@@ -29,7 +32,7 @@ export class ReadAllowance {
   constructor(wire: Wire) {
     this.#wire = wire;
     flows += 1;
-    this.#limit = limits.find((step) => flows <= step.flows)?.bytes ?? 0;
+    this.#limit = step().bytes;
     wire.limitReads(this.#limit);
   }
 
@@ -37,7 +40,8 @@ export class ReadAllowance {
   isBulk(bytes: number): boolean {
     if (bytes * 2 < this.#limit) return false;
     const now = performance.now();
-    if (!bulk.has(this) && !this.#makeRoom(now)) return false;
+    if (bulk.has(this)) return this.#mayStay(now);
+    if (!this.#makeRoom(now)) return false;
     this.#lastRead = now;
     return true;
   }
@@ -49,12 +53,25 @@ export class ReadAllowance {
     bulk.delete(this);
   }
 
+  /** False when streams have become so many that there are fewer places. */
+  #mayStay(now: number): boolean {
+    this.#lastRead = now;
+    if (bulk.size <= step().bulk) return true;
+    this.#leave();
+    return false;
+  }
+
+  #leave(): void {
+    bulk.delete(this);
+    this.#limit = step().bytes;
+    this.#wire.limitReads(this.#limit);
+  }
+
   #makeRoom(now: number): boolean {
-    if (bulk.size >= maxBulk) {
+    if (bulk.size >= step().bulk) {
       const idle = bulk.values().find((other) => now - other.#lastRead > bulkIdle);
       if (idle === undefined) return false;
-      bulk.delete(idle);
-      idle.#wire.limitReads(idle.#limit);
+      idle.#leave();
     }
     bulk.add(this);
     this.#wire.adaptReads();
