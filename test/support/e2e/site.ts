@@ -1,7 +1,7 @@
 /** The cluster of pattern one with the operator, the backend and the consumers: made once per run. */
 import { mkdir } from "node:fs/promises";
 import { join } from "node:path";
-import { type Cluster, startCluster } from "../cluster/index.ts";
+import { type Cluster, startCluster, waitFor } from "../cluster/index.ts";
 import { type Consumer, consumerAt } from "./consumer.ts";
 import { loadImages, nextTag, peerArchive, productArchive, productImage, root } from "./images.ts";
 import { type Kinds, kindsOf } from "./kinds.ts";
@@ -110,12 +110,13 @@ function siteOf(cluster: Cluster, archives: readonly string[]): Omit<Site, keyof
   const rows: Row[] = [];
   return {
     ...{ cluster, archives, rows, kinds: kindsOf(cluster, tunnelNamespace) },
-    async consumerOn(node) {
-      const pods = await cluster.pods.list(tunnelNamespace, consumerLabel);
-      const address = pods.find((pod) => pod.spec?.nodeName === node)?.status?.podIP;
-      if (address === undefined) throw new Error(`no consumer runs on ${node}`);
-      return consumerAt(node, address);
-    },
+    consumerOn: (node) =>
+      waitFor(`a consumer on ${node}`, { deadline: 60_000 }, async () => {
+        const pods = await cluster.pods.list(tunnelNamespace, consumerLabel);
+        const pod = pods.find(({ spec, status }) => spec?.nodeName === node && status?.containerStatuses?.[0]?.ready);
+        const address = pod?.status?.podIP;
+        return address === undefined ? undefined : consumerAt(node, address);
+      }),
   };
 }
 
