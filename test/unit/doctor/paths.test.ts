@@ -1,0 +1,325 @@
+import { describe, expect, test } from "bun:test";
+import { type Check, diagnose } from "../../../src/doctor/check.ts";
+import type { ProxyFacts, TargetFacts } from "../../../src/doctor/facts.ts";
+import { proxyPath, targetPath, tunnelPath } from "../../../src/doctor/paths.ts";
+import { reasons } from "../../../src/plan/reasons.ts";
+import { makeNode, makePod, makeProxy, makeSecret, makeTarget, now } from "../../support/objects.ts";
+import {
+  absent,
+  agent,
+  condition,
+  denied,
+  proxyFacts,
+  proxyStatus,
+  targetFacts,
+  targetStatus,
+  tunnelFacts,
+} from "./facts.ts";
+
+const outcomes = (checks: readonly Check[]) => checks.map(({ link, outcome }) => `${link} ${outcome}`);
+const proxyWith = (given: Parameters<typeof proxyStatus>[0], spec = {}) => ({
+  found: makeProxy({ service: { name: "edge", port: 80 }, ...spec }, { status: proxyStatus(given) }),
+});
+
+/** The verdict, and the first broken link with its evidence and next step. */
+function finding(checks: readonly Check[]) {
+  const { verdict, firstBroken } = diagnose("it", checks);
+  const first = firstBroken === undefined ? undefined : checks[firstBroken];
+  return [verdict, first?.link, first?.evidence, first?.next];
+}
+
+describe("a Proxy", () => {
+  test("that works is healthy, and every link says what was seen", () => {
+    const checks = proxyPath(proxyFacts(), undefined);
+    expect(diagnose("it", checks).verdict).toBe("healthy");
+    expect(checks.map(({ link, outcome, evidence }) => [link, outcome, evidence])).toEqual([
+      ["object", "ok", "it exists, and the operator has seen generation 3"],
+      ["secret", "ok", "Secret shared has the key secret"],
+      ["pods", "ok", "p on n1 runs"],
+      ["nodes", "ok", "n1 ready"],
+      ["rendezvous", "ok", "edge-rendezvous.demo.svc:7835 leads to p"],
+      ["session", "ok", "p carries 1 session, 2 streams open"],
+      ["service", "ok", "Service edge leads to p"],
+    ]);
+  });
+
+  const running = makePod("p");
+  test.each<[string, Partial<ProxyFacts>, string, string, string]>([
+    [
+      "that does not exist",
+      { object: absent },
+      "object",
+      "Proxy edge does not exist in this namespace",
+      "Check the name, and the namespace (-n); netaminity status -A lists all.",
+    ],
+    [
+      "in a cluster without netaminity",
+      { object: { absent: "kind" } },
+      "object",
+      "this cluster does not know the kinds of netaminity",
+      "Install the chart, or choose the right cluster with --context.",
+    ],
+    [
+      "that is being deleted",
+      { object: { found: makeProxy({}, { status: proxyStatus(), deletionTimestamp: now }) } },
+      "object",
+      `it is being deleted since ${now}`,
+      "Make it again once it is gone.",
+    ],
+    [
+      "that no operator serves",
+      { object: { found: makeProxy() } },
+      "object",
+      "it has no status: no operator has looked at it",
+      "Check that the operator runs and serves this namespace (chart value config.watchNamespaces), and read its log.",
+    ],
+    [
+      "whose port is taken",
+      { object: proxyWith({ conditions: [condition("Ready", "False", "PortConflict", "31035 is taken")] }) },
+      "object",
+      "PortConflict: 31035 is taken",
+      reasons.PortConflict.todo,
+    ],
+    [
+      "without its Secret",
+      { secret: absent },
+      "secret",
+      "Secret shared does not exist; create it with the key secret",
+      reasons.SecretMissing.todo,
+    ],
+    [
+      "with an empty Secret",
+      { secret: { found: makeSecret({ secret: "" }) } },
+      "secret",
+      "Secret shared: the value of the key secret is empty",
+      reasons.SecretInvalid.todo,
+    ],
+    [
+      "whose Secret may not be read, but the operator says it is missing",
+      {
+        secret: denied,
+        object: proxyWith({ conditions: [condition("Ready", "False", "SecretMissing", "Secret shared is gone")] }),
+      },
+      "secret",
+      "Secret shared is gone",
+      reasons.SecretMissing.todo,
+    ],
+    [
+      "whose image cannot be pulled",
+      { pods: { found: [makePod("p", { state: { waiting: { reason: "ErrImagePull", message: "no such image" } } })] } },
+      "pods",
+      "pod p: ImagePullBackOff: no such image",
+      reasons.PodsFailing.todo,
+    ],
+    [
+      "without a pod",
+      { pods: { found: [] }, deployment: absent },
+      "pods",
+      "there is no Deployment and no pod",
+      "Read the events: kubectl describe the Deployment and its ReplicaSet.",
+    ],
+    [
+      "on a lost node",
+      { nodes: { found: [makeNode("n1", "Unknown")] } },
+      "nodes",
+      "n1: not ready",
+      reasons.NodeNotReady.todo,
+    ],
+    [
+      "whose nodes have no name for Targets",
+      {
+        object: proxyWith({
+          proxyEndpoint: undefined as never,
+          conditions: [condition("Ready", "False", "ProxyHostMissing", "set config.proxyHost")],
+        }),
+      },
+      "rendezvous",
+      "set config.proxyHost",
+      reasons.ProxyHostMissing.todo,
+    ],
+    [
+      "whose rendezvous leads nowhere",
+      { rendezvous: { found: [] } },
+      "rendezvous",
+      "edge-rendezvous.demo.svc:7835: Service edge-rendezvous leads to no pod",
+      "The operator puts a live proxy pod there: see pods (Deployment edge-proxy), and that the operator runs.",
+    ],
+    [
+      "without a Target",
+      {
+        pods: { found: [running] },
+        agents: [agent("p", "netaminity_sessions 0\n")],
+        object: proxyWith({ conditions: [condition("Connected", "False", "WaitingForTarget", "nobody came")] }),
+      },
+      "session",
+      "nobody came",
+      reasons.WaitingForTarget.todo,
+    ],
+    [
+      "whose Target has another secret",
+      {
+        pods: { found: [running] },
+        agents: [agent("p", "", { warnings: { found: ["authentication failed peer=10.0.0.9:4711"] } })],
+      },
+      "session",
+      "no target is attached; a proxy pod logged: authentication failed peer=10.0.0.9:4711",
+      "The secrets of both ends differ: set the key secret to the same value on both sides.",
+    ],
+    [
+      "whose Service has only endpoints that are not ready",
+      { consumers: { found: [{ endpoints: [{ addresses: ["10.1.0.1"], conditions: { ready: false } }] }] } },
+      "service",
+      "Service edge has no ready endpoint, so consumers are refused",
+      "It gets one as soon as a proxy pod carries a session: see the links before.",
+    ],
+  ])("%s is broken there", (_, given, link, evidence, next) => {
+    expect(finding(proxyPath(proxyFacts(given), undefined))).toEqual(["broken", link, evidence, next]);
+  });
+
+  test("is healthy when only the session could be seen: it proves the links before it", () => {
+    const given = { secret: denied, nodes: denied, rendezvous: denied, agents: [agent("p", "", { samples: denied })] };
+    const checks = proxyPath(proxyFacts(given), undefined);
+    expect(diagnose("it", checks).verdict).toBe("healthy");
+    expect(outcomes(checks)).toEqual([
+      ...["object ok", "secret unknown", "pods ok", "nodes unknown", "rendezvous unknown", "session ok", "service ok"],
+    ]);
+  });
+
+  test("of which nothing can be read is neither healthy nor broken", () => {
+    expect(finding(proxyPath(proxyFacts({ object: { unknown: "no answer" } }), undefined))[0]).toBe("unknown");
+    expect(finding(proxyPath(proxyFacts({ pods: denied, agents: [] }), undefined))[0]).toBe("unknown");
+  });
+
+  test("whose latest change nobody has looked at says so, and is judged by its session", () => {
+    const checks = proxyPath(proxyFacts({ object: proxyWith({ observedGeneration: 2 }) }), undefined);
+    expect([checks[0]?.outcome, diagnose("it", checks).verdict]).toEqual(["unknown", "healthy"]);
+  });
+
+  test("a standby on a lost node breaks nothing", () => {
+    const pods = { found: [makePod("p", { ready: true }), makePod("q", { node: "n2" })] };
+    const checks = proxyPath(
+      proxyFacts({ pods, nodes: { found: [makeNode("n1"), makeNode("n2", "False")] } }),
+      undefined,
+    );
+    expect(checks.find(({ link }) => link === "nodes")).toEqual({
+      link: "nodes",
+      outcome: "ok",
+      evidence: "n1 ready; n2 not ready",
+    });
+  });
+});
+
+describe("a Target", () => {
+  const noSession = (reason: string, count = 3): Partial<TargetFacts> => ({
+    pods: { found: [makePod("t")] },
+    object: {
+      found: makeTarget({}, { status: targetStatus({ conditions: [condition("Ready", "False", "Connecting")] }) }),
+    },
+    agents: [
+      agent("t", `netaminity_sessions 0\nnetaminity_reconnects_total{reason="${reason}"} ${count}\n`, {
+        readiness: { found: "no session with the proxy: it says why" },
+      }),
+    ],
+  });
+
+  test.each([
+    [
+      "unresolved",
+      "The name in spec.proxyEndpoint does not resolve on the target's side: correct it, or the DNS there.",
+    ],
+    ["rejected", "The secrets of both ends differ: set the key secret to the same value on both sides."],
+    [
+      "timeout",
+      "No answer from spec.proxyEndpoint: a firewall or a route on the way from the target's node drops the packets.",
+    ],
+    ["something new", reasons.Connecting.todo],
+  ])("without a session, whose attempts end with %p, gets the advice for that", (reason, next) => {
+    expect(finding(targetPath(targetFacts(noSession(reason)), undefined))).toEqual([
+      ...["broken", "session", "t: no session with the proxy: it says why", next],
+    ]);
+  });
+
+  test("that cannot be asked is judged by its log", () => {
+    const silent = agent("t", "", {
+      samples: denied,
+      readiness: denied,
+      warnings: { found: ["the proxy cannot be reached reason=x"] },
+    });
+    expect(finding(targetPath(targetFacts({ ...noSession("x"), agents: [silent] }), undefined))[2]).toBe(
+      "t: the proxy cannot be reached reason=x",
+    );
+  });
+
+  const dials = (...lines: string[]) => [
+    agent("t", ["netaminity_sessions 1", ...lines.map((line) => `netaminity_backend_dials_total${line}`)].join("\n")),
+  ];
+  test.each([
+    [
+      "no consumer yet",
+      dials(),
+      "unknown",
+      "no consumer has asked for backend.private.svc:8080 since the target pod started",
+    ],
+    [
+      "all failed",
+      dials('{result="refused"} 4', '{result="timeout"} 1'),
+      "broken",
+      "backend.private.svc:8080: none of 5 connections came about (refused 4, timeout 1)",
+    ],
+    [
+      "some failed",
+      dials('{result="connected"} 9', '{result="unresolved"} 1'),
+      "unknown",
+      "backend.private.svc:8080: 1 of 10 connections failed (unresolved 1)",
+    ],
+    ["none failed", dials('{result="connected"} 9'), "ok", "backend.private.svc:8080: 9 connections, none failed"],
+  ])("the backend's link tells what was dialled: %s", (_, agents, outcome, evidence) => {
+    const check = targetPath(targetFacts({ agents }), undefined).find(({ link }) => link === "backend");
+    expect([check?.outcome, check?.evidence]).toEqual([outcome, evidence]);
+  });
+});
+
+describe("a Tunnel", () => {
+  test("of one pair that works shows the whole path", () => {
+    const checks = tunnelPath("api", tunnelFacts(), undefined);
+    expect(diagnose("it", checks).verdict).toBe("healthy");
+    expect(outcomes(checks)).toEqual([
+      ...["object ok", "secret ok", "proxy ok", "proxy pods ok", "proxy nodes ok", "rendezvous ok", "target ok"],
+      ...["target pods ok", "target nodes ok", "target session ok", "proxy session ok", "backend ok", "service ok"],
+    ]);
+  });
+
+  test("of three pairs shows the broken one, and the others in a line each", () => {
+    const good = { proxy: proxyFacts(), target: targetFacts() };
+    const pairs = [good, { ...good, target: targetFacts({ name: "api-1", object: absent }) }, good];
+    expect(outcomes(tunnelPath("api", tunnelFacts({ pairs }), undefined))).toEqual([
+      ...["object ok", "secret ok", "pair 0 ok"],
+      ...[
+        "pair 1 proxy ok",
+        "pair 1 proxy pods ok",
+        "pair 1 proxy nodes ok",
+        "pair 1 rendezvous ok",
+        "pair 1 target broken",
+      ],
+      ...["pair 2 ok", "service ok"],
+    ]);
+  });
+
+  test("that is scaled to nothing is broken at the object", () => {
+    const { object } = tunnelFacts();
+    if (!("found" in object)) throw new Error("the Tunnel is there");
+    const conditions = [condition("Ready", "False", "ScaledToZero", "spec.replicas is 0")];
+    const status = { ...object.found.status, conditions } as typeof object.found.status & object;
+    const checks = tunnelPath(
+      "api",
+      tunnelFacts({ object: { found: { ...object.found, status } }, pairs: [] }),
+      undefined,
+    );
+    expect(finding(checks)).toEqual([
+      "broken",
+      "object",
+      "ScaledToZero: spec.replicas is 0",
+      reasons.ScaledToZero.todo,
+    ]);
+  });
+});
