@@ -40,7 +40,7 @@ describe("bash", () => {
     [["target", "--endpoint", ""], []],
     [
       ["completion", ""],
-      ["bash", "zsh", "fish"],
+      ["bash", "zsh", "fish", "--help"],
     ],
     [["nonsense", ""], []],
   ])("completes %p", (words, expected) => expect(complete(...words)).toEqual(expected));
