@@ -88,6 +88,35 @@ export async function dial({ host, port }: HostPort, timeout: number): Promise<W
   return connectFirst(addresses, port, Math.max(1, timeout - (performance.now() - since)));
 }
 
+/**
+ * Dials, and dials again beside every `repeat` milliseconds while nothing answers. A connection to a Service sticks to the pod to which its first
+ * packet went, through all of the kernel's repetitions: when that pod is gone without a word, only a new connection gets to the next one.
+ * Rejects with DialError as soon as one attempt is refused, or after `timeout` milliseconds.
+ */
+export async function dialRepeatedly(to: HostPort, timeout: number, repeat: number): Promise<Wire> {
+  const race = Promise.withResolvers<Wire>();
+  const until = performance.now() + timeout;
+  let settled = false;
+  const attempt = async () => {
+    try {
+      const wire = await dial(to, Math.max(1, until - performance.now()));
+      if (settled) wire.reset();
+      else race.resolve(wire);
+      settled = true;
+    } catch (cause) {
+      race.reject(cause);
+    }
+  };
+  const timer = setInterval(attempt, repeat);
+  void attempt();
+  try {
+    return await race.promise;
+  } finally {
+    settled = true;
+    clearInterval(timer);
+  }
+}
+
 function dialError(to: HostPort, cause: unknown): DialError {
   const code = errorCode(cause);
   if (code === "ECONNREFUSED")

@@ -45,9 +45,15 @@ class AuthError extends Error {
 /** One peer before it has proved anything. */
 interface Peer {
   connection: MessageConnection;
-  challenge: Uint8Array;
+  /** Absent until it is sent. */
+  challenge: Uint8Array | undefined;
   /** bore's first step is done. */
   authenticated: boolean;
+}
+
+function challengeOf({ challenge }: Peer): Uint8Array {
+  if (challenge === undefined) throw new ProtocolError("a proof before its challenge");
+  return challenge;
 }
 
 /** Meets everybody who connects to the rendezvous port, and keeps strangers from costing more than a descriptor for three seconds. */
@@ -71,9 +77,8 @@ export class Handshakes {
   }
 
   meet(wire: Wire): void {
-    const challenge = makeChallenge(this.options.instance, crypto.getRandomValues(new Uint8Array(8)));
     const peer: Peer = {
-      challenge,
+      challenge: undefined,
       authenticated: false,
       connection: new MessageConnection(wire, {
         message: (message) => this.#message(peer, message),
@@ -90,7 +95,9 @@ export class Handshakes {
   /** A data connection of our own targets speaks first, and is in the pool by now: it needs no challenge. */
   #challenge(): void {
     for (const peer of this.#unchallenged.splice(0)) {
-      if (this.#pending.has(peer)) peer.connection.send("Challenge", formatUuid(peer.challenge));
+      if (!this.#pending.has(peer)) continue;
+      peer.challenge = makeChallenge(this.options.instance, crypto.getRandomValues(new Uint8Array(8)));
+      peer.connection.send("Challenge", formatUuid(peer.challenge));
     }
   }
 
@@ -114,10 +121,12 @@ export class Handshakes {
 
   #step(peer: Peer, message: Message): void {
     switch (message.name) {
-      case "Authenticate":
-        this.#keyFor((key) => matches(answer(key, peer.challenge), message.value));
+      case "Authenticate": {
+        const challenge = challengeOf(peer);
+        this.#keyFor((key) => matches(answer(key, challenge), message.value));
         peer.authenticated = true;
         return;
+      }
       case "Hello":
         this.#requireAuthenticated(peer);
         this.#pending.delete(peer);
@@ -147,7 +156,8 @@ export class Handshakes {
   }
 
   #attach(peer: Peer, { target, nonce, proof }: Messages["Attach"]): void {
-    const { challenge, connection } = peer;
+    const { connection } = peer;
+    const challenge = challengeOf(peer);
     const key = this.#keyFor((candidate) => matches(attachProof(candidate, challenge, nonce, target), proof));
     const session = toHex(crypto.getRandomValues(new Uint8Array(16)));
     this.#pending.delete(peer);

@@ -7,7 +7,7 @@ import { attach, type Greeting, greet, RefusedByProxy } from "./attach.ts";
 import { toHex } from "./auth.ts";
 import { Backend } from "./backend.ts";
 import { type Backoff, makeBackoff } from "./backoff.ts";
-import { connectFirst, DialError, dial, dialTimeout, resolve } from "./dial.ts";
+import { connectFirst, DialError, dialRepeatedly, dialTimeout, resolve } from "./dial.ts";
 import type { ProxyProtocol } from "./proxy-header.ts";
 import { StreamError, Streams } from "./streams.ts";
 import type { SessionEvents, TargetCore, TargetSession } from "./target-core.ts";
@@ -41,6 +41,8 @@ export interface TargetRole {
   stop(): void;
 }
 
+/** Milliseconds after which a proxy that has not answered is dialled once more. */
+const dialAgain = 1000;
 /** Milliseconds between looks at whether the proxy's endpoint still leads to the proxy of the session. */
 const checkInterval = 2000;
 /** Milliseconds for such a look. While it lasts, nothing is done about a session that is lost meanwhile. */
@@ -145,7 +147,7 @@ class Target implements TargetCore, TargetRole {
     const { proxyEndpoint, secrets } = this.#options;
     let refusal: RefusedByProxy | undefined;
     for (const secret of secrets.current) {
-      const greeting = await greet(await dial(proxyEndpoint, dialTimeout));
+      const greeting = await greet(await dialRepeatedly(proxyEndpoint, dialTimeout, dialAgain));
       try {
         await this.#attach(greeting, secret);
         return;

@@ -58,11 +58,18 @@ export class Wire {
   /** A write has failed: whatever ends the connection now is no FIN. */
   #broken = false;
   #paused = false;
+  /** A close without FIN is a reset. */
+  #resets: boolean;
+  /** Limit of the receive buffer; 0 while the kernel chooses. */
+  #readLimit: number;
   /** The peer's FIN has been reported. */
   #ended = false;
 
-  constructor(socket: Socket<Wire>) {
+  /** `preset` tells which of the options below the socket has from its birth: an accepted one has those of its listener. */
+  constructor(socket: Socket<Wire>, preset: { resets: boolean; readLimit: number } = { resets: false, readLimit: 0 }) {
     this.#socket = socket as BunSocket;
+    this.#resets = preset.resets;
+    this.#readLimit = preset.readLimit;
     wires.open += 1;
   }
 
@@ -131,17 +138,20 @@ export class Wire {
 
   /** From now on the death of this process resets the connection, until `finish` has sent its FIN. */
   carryStream(): void {
-    setResetOnClose(this.#socket.fd, "reset");
+    if (!this.#resets) setResetOnClose(this.#socket.fd, "reset");
+    this.#resets = true;
   }
 
   /** Bounds what one read can bring to about `limit` bytes. */
   limitReads(limit: number): void {
-    if (this.open) limitReceiveBuffer(this.#socket.fd, limit);
+    if (this.open && limit !== this.#readLimit) limitReceiveBuffer(this.#socket.fd, limit);
+    this.#readLimit = limit;
   }
 
   /** Reads bring what the kernel has, up to Bun's 512 KiB. */
   adaptReads(): void {
     if (this.open) adaptReceiveBuffer(this.#socket.fd);
+    this.#readLimit = 0;
   }
 
   /** Sends FIN once everything written is out. Reading goes on. */
@@ -152,7 +162,7 @@ export class Wire {
   }
 
   #shutdown(): void {
-    setResetOnClose(this.#socket.fd, "fin");
+    if (this.#resets) setResetOnClose(this.#socket.fd, "fin");
     this.#socket.shutdown();
   }
 
@@ -233,6 +243,9 @@ const handlers: SocketHandler<Wire> = {
   },
 };
 
+/** Receive buffer of accepted connections until a stream asks for another: that of the first streams. */
+const acceptedReadLimit = 64 * 1024;
+
 export interface Listener {
   /** The real port, also when 0 was asked for. */
   port: number;
@@ -258,7 +271,7 @@ export function listenWires(at: HostPort, { spareDescriptors, accept, exhausted 
     socket: {
       ...handlers,
       open(socket) {
-        const wire = new Wire(socket);
+        const wire = new Wire(socket, { resets: true, readLimit: acceptedReadLimit });
         socket.data = wire;
         // Bun spins on EMFILE and tells nobody (measured with 1.4.5), so the limit must not be reached.
         if (hasDescriptors(wires.open + dialling, spareDescriptors())) accept(wire);
@@ -269,6 +282,10 @@ export function listenWires(at: HostPort, { spareDescriptors, accept, exhausted 
       },
     },
   });
+  const { fd } = listener as typeof listener & { readonly fd: number };
+  // Accepted sockets inherit both, which saves two calls for each.
+  setResetOnClose(fd, "reset");
+  limitReceiveBuffer(fd, acceptedReadLimit);
   return { port: listener.port, stop: () => listener.stop() };
 }
 
