@@ -2,7 +2,8 @@ import { lookup } from "node:dns/promises";
 import { isIP } from "node:net";
 import { formatHostPort, type HostPort } from "../endpoint.ts";
 import { errorCode } from "../errors.ts";
-import { connectWire, type Wire } from "./wire.ts";
+import { connectWire } from "./sockets.ts";
+import type { Wire } from "./wire.ts";
 
 /** Milliseconds for resolving a name and connecting, to the proxy as to the backend. */
 export const dialTimeout = 5000;

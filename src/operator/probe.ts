@@ -10,7 +10,7 @@ export interface ProberOptions {
   /** Told when the outcome of a pod changes in a way that a plan may see. */
   onChange: (podUid: string) => void;
   metrics: OperatorMetrics;
-  /** Milliseconds between the starts of two rounds. */
+  /** Milliseconds between the starts of two rounds; half of it while a pod has become silent. */
   interval?: number;
   /** Milliseconds that one pod has to answer. */
   timeout?: number;
@@ -53,7 +53,9 @@ export function createProber({ addresses, onChange, metrics, interval = 2000, ti
           }
         }
         await eachBounded(now, maxAtOnce, probe);
-        await pause(Math.max(0, interval - (performance.now() - began)), signal);
+        const isDoubtful = results.values().some(({ failures }) => failures > 0 && failures < maxCountedFailures);
+        const pace = isDoubtful ? interval / 2 : interval;
+        await pause(Math.max(0, pace - (performance.now() - began)), signal);
       }
       results.clear();
     },
