@@ -10,9 +10,10 @@ import type { ProxyCore, ProxySession } from "./proxy-core.ts";
 import { readProxyHeader } from "./proxy-header-reader.ts";
 import { NetaminitySession } from "./proxy-session.ts";
 import { Quota } from "./quota.ts";
+import { type Listener, listenWires } from "./sockets.ts";
 import { StreamError, type StreamFacts, Streams } from "./streams.ts";
 import { afterNextPoll } from "./turn.ts";
-import { type Listener, listenWires, type Wire, wires } from "./wire.ts";
+import { type Wire, wires } from "./wire.ts";
 
 export interface ProxyOptions {
   /** Where targets arrive. */

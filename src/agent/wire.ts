@@ -1,7 +1,6 @@
 import { isIP } from "node:net";
-import type { Socket, SocketHandler } from "bun";
+import type { Socket } from "bun";
 import type { HostPort } from "../endpoint.ts";
-import { hasDescriptors } from "./descriptors.ts";
 import { adaptReceiveBuffer, limitReceiveBuffer, setResetOnClose } from "./socket-options.ts";
 
 /** What a wire tells whoever owns it at the moment, from the event loop. */
@@ -227,100 +226,4 @@ function rest(chunk: Uint8Array, taken: number): Uint8Array {
 function plainAddress(address: string | undefined): string {
   if (address === undefined) return "unknown";
   return address.startsWith("::ffff:") && isIP(address.slice(7)) === 4 ? address.slice(7) : address;
-}
-
-/** The callbacks that all wires share; `socket.data` is set before any of them can come. */
-const handlers: SocketHandler<Wire> = {
-  data: (socket, chunk) => socket.data.owner.received(chunk),
-  drain: (socket) => socket.data?.onDrain(),
-  end: (socket) => socket.data.onEnd(),
-  close: (socket, cause) => socket.data?.onClose(cause),
-  error: (_socket, cause) => {
-    // Bun reports an exception of a callback here. It is a defect of ours: let it end the process visibly.
-    queueMicrotask(() => {
-      throw cause;
-    });
-  },
-};
-
-/** Receive buffer of accepted connections until a stream asks for another: that of the first streams. */
-const acceptedReadLimit = 64 * 1024;
-
-export interface Listener {
-  /** The real port, also when 0 was asked for. */
-  port: number;
-  /** No new connections; accepted ones go on. */
-  stop(): void;
-}
-
-export interface ListenOptions {
-  /** Descriptors that must stay free after an accept: keeps room for more important connections. */
-  spareDescriptors: () => number;
-  accept(wire: Wire): void;
-  /** A connection was reset because descriptors are used up. */
-  exhausted(): void;
-}
-
-/** Accepts connections on `at`. Throws what Bun throws (`code` EADDRINUSE, EACCES) when it cannot. */
-export function listenWires(at: HostPort, { spareDescriptors, accept, exhausted }: ListenOptions): Listener {
-  const listener = Bun.listen<Wire>({
-    hostname: at.host,
-    port: at.port,
-    exclusive: true,
-    allowHalfOpen: true,
-    socket: {
-      ...handlers,
-      open(socket) {
-        const wire = new Wire(socket, { resets: true, readLimit: acceptedReadLimit });
-        socket.data = wire;
-        // Bun spins on EMFILE and tells nobody (measured with 1.4.5), so the limit must not be reached.
-        if (hasDescriptors(wires.open + dialling, spareDescriptors())) accept(wire);
-        else {
-          wire.reset();
-          exhausted();
-        }
-      },
-    },
-  });
-  const { fd } = listener as typeof listener & { readonly fd: number };
-  // Accepted sockets inherit both, which saves two calls for each.
-  setResetOnClose(fd, "reset");
-  limitReceiveBuffer(fd, acceptedReadLimit);
-  return { port: listener.port, stop: () => listener.stop() };
-}
-
-/** The process has as many open files as it may have. */
-class TooManyFiles extends Error {
-  override readonly name = "TooManyFiles";
-  readonly code = "EMFILE";
-
-  constructor() {
-    super("too many open files");
-  }
-}
-
-let dialling = 0;
-
-/** Connects to a numeric address. Rejects with Bun's error (`code` ECONNREFUSED and so on). The caller sets the owner at once. */
-export async function connectWire(address: string, port: number): Promise<Wire> {
-  // Bun would call a lack of descriptors ECONNREFUSED (measured with 1.4.5).
-  if (!hasDescriptors(wires.open + dialling, 0)) throw new TooManyFiles();
-  dialling += 1;
-  try {
-    const socket = await Bun.connect<Wire>({
-      hostname: address,
-      port,
-      allowHalfOpen: true,
-      socket: {
-        ...handlers,
-        open(opened) {
-          opened.data = new Wire(opened);
-        },
-        connectError() {},
-      },
-    });
-    return socket.data;
-  } finally {
-    dialling -= 1;
-  }
 }
