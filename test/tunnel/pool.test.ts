@@ -110,10 +110,10 @@ function demand(implementation: Implementation): void {
       await Promise.all(consumers.map((consumer) => consumer.untilReceived(1)));
       for (const consumer of consumers) consumer.finish();
       await Promise.all(consumers.map((consumer) => consumer.untilClosed()));
-      // A consumer that waits may be served by a connection whose pong comes late: the one that was opened for it is left over.
-      expect((await metricsOf(proxy)).sum("netaminity_pool_idle")).toBeLessThan(12);
+      // Consumers that had to wait may be served by the refilled pool: what was opened for them is left over until the next burst uses it.
+      expect((await metricsOf(proxy)).sum("netaminity_pool_idle")).toBeLessThan(20);
     }
-    await untilMetric(proxy, "netaminity_pool_idle", {}, (idle) => idle >= 3 && idle < 12);
+    await untilMetric(proxy, "netaminity_pool_idle", {}, (idle) => idle >= 3 && idle < 20);
   });
 }
 
