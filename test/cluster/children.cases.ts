@@ -36,7 +36,7 @@ describe("children that somebody meddles with", () => {
       [
         resources.deployment,
         "db-0-target",
-        { spec: { template: { spec: { terminationGracePeriodSeconds: 1, dnsPolicy: "Default" } } } },
+        { spec: { template: { spec: { dnsPolicy: "Default", enableServiceLinks: true } } } },
       ],
       [resources.proxy, "db-0", { spec: { proxyService: { type: "LoadBalancer" } } }],
       [resources.target, "db-0", { spec: { endpoint: "evil.example.net:1" } }],

@@ -77,9 +77,22 @@ describe("the documented patterns, applied with kubectl as written", () => {
       "nodes.example.net:31035",
       "nodes.example.net:31036",
     ]);
-    expect(await table(site, "tunnels")).toMatchSnapshot();
-    expect(await table(site, "proxies")).toMatchSnapshot();
-    expect(await table(site, "targets")).toMatchSnapshot();
+    const consumers = `private-api.${site.namespace}.svc:30080`;
+    const backend = "private-api.private.svc:8080";
+    expect(await table(site, "tunnels")).toEqual([
+      "NAME READY PAIRS WANTED CONSUMERS BACKEND REASON",
+      `private-api True 2 2 ${consumers} ${backend} AllPairsReady`,
+    ]);
+    expect(await table(site, "proxies")).toEqual([
+      "NAME READY CONNECTED ENDPOINT CONSUMERS REASON",
+      "private-api-0 True True nodes.example.net:31035 Available",
+      "private-api-1 True True nodes.example.net:31036 Available",
+    ]);
+    expect(await table(site, "targets")).toEqual([
+      "NAME READY PROXY BACKEND REASON",
+      `private-api-0 True nodes.example.net:31035 ${backend} SessionUp`,
+      `private-api-1 True nodes.example.net:31036 ${backend} SessionUp`,
+    ]);
     const described = await kubectl(site, "describe", "tunnel", "private-api");
     expect(described).toContain("AllPairsReady");
     expect(described).toContain("nodes.example.net:31036");

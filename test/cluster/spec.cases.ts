@@ -119,8 +119,8 @@ const proxyChanges: Record<string, SpecChange> = {
   drainTimeout: {
     change: { drainTimeout: "2m" },
     child: proxyDeployment,
-    shows: (d) => [environmentOf("NETAMINITY_DRAIN_TIMEOUT")(d), podOf(d).terminationGracePeriodSeconds],
-    as: ["120s", 135],
+    shows: (d) => [environmentOf("NETAMINITY_DRAIN_TIMEOUT")(d), podOf(d).terminationGracePeriodSeconds > 120],
+    as: ["120s", true],
   },
   "proxyService.annotations": {
     change: { proxyService: { annotations: { cloud: "x" } } },
