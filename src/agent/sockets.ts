@@ -10,11 +10,11 @@ const handlers: SocketHandler<Wire> = {
   drain: (socket) => socket.data?.onDrain(),
   end: (socket) => socket.data.onEnd(),
   close: (socket, cause) => socket.data?.onClose(cause),
-  error: (_socket, cause) => {
-    // Bun reports an exception of a callback here. It is a defect of ours: let it end the process visibly.
-    queueMicrotask(() => {
-      throw cause;
-    });
+  error: (socket, cause) => {
+    // Bun reports an exception of a callback here: a defect of ours, to be seen. This connection is of no use any more, the others are.
+    reportError(cause);
+    socket.terminate();
+    socket.data?.onClose(cause);
   },
 };
 
