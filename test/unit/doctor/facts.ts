@@ -2,6 +2,7 @@
 import type { Condition } from "../../../src/api/conditions.ts";
 import type { ProxyStatus } from "../../../src/api/proxy.ts";
 import type { TargetStatus } from "../../../src/api/target.ts";
+import { type Check, diagnose } from "../../../src/doctor/check.ts";
 import type { AgentFacts, ProxyFacts, TargetFacts, TunnelFacts } from "../../../src/doctor/facts.ts";
 import { readSamples } from "../../../src/doctor/samples.ts";
 import {
@@ -111,4 +112,13 @@ export function tunnelFacts(given: Partial<TunnelFacts> = {}): TunnelFacts {
     consumers: slice("p"),
     ...given,
   };
+}
+
+export const outcomes = (checks: readonly Check[]) => checks.map(({ link, outcome }) => `${link} ${outcome}`);
+
+/** The verdict, and the first broken link with its evidence and next step. */
+export function finding(checks: readonly Check[]) {
+  const { verdict, firstBroken } = diagnose("it", checks);
+  const first = firstBroken === undefined ? undefined : checks[firstBroken];
+  return [verdict, first?.link, first?.evidence, first?.next];
 }

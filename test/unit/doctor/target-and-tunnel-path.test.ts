@@ -1,0 +1,133 @@
+import { describe, expect, test } from "bun:test";
+import { diagnose } from "../../../src/doctor/check.ts";
+import type { TargetFacts } from "../../../src/doctor/facts.ts";
+import { targetPath, tunnelPath } from "../../../src/doctor/paths.ts";
+import { reasons } from "../../../src/plan/reasons.ts";
+import { makePod, makeTarget } from "../../support/objects.ts";
+import {
+  absent,
+  agent,
+  condition,
+  denied,
+  finding,
+  outcomes,
+  proxyFacts,
+  targetFacts,
+  targetStatus,
+  tunnelFacts,
+} from "./facts.ts";
+
+describe("a Target", () => {
+  const noSession = (reason: string, count = 3): Partial<TargetFacts> => ({
+    pods: { found: [makePod("t")] },
+    object: {
+      found: makeTarget({}, { status: targetStatus({ conditions: [condition("Ready", "False", "Connecting")] }) }),
+    },
+    agents: [
+      agent("t", `netaminity_sessions 0\nnetaminity_reconnects_total{reason="${reason}"} ${count}\n`, {
+        readiness: { found: "no session with the proxy: it says why" },
+      }),
+    ],
+  });
+
+  test.each([
+    [
+      "unresolved",
+      "The name in spec.proxyEndpoint does not resolve on the target's side: correct it, or the DNS there.",
+    ],
+    ["rejected", "The secrets of both ends differ: set the key secret to the same value on both sides."],
+    [
+      "timeout",
+      "No answer from spec.proxyEndpoint: a firewall or a route on the way from the target's node drops the packets.",
+    ],
+    ["something new", reasons.Connecting.todo],
+  ])("without a session, whose attempts end with %p, gets the advice for that", (reason, next) => {
+    expect(finding(targetPath(targetFacts(noSession(reason)), undefined))).toEqual([
+      ...["broken", "session", "t: no session with the proxy: it says why", next],
+    ]);
+  });
+
+  test("that cannot be asked is judged by its log", () => {
+    const silent = agent("t", "", {
+      samples: denied,
+      readiness: denied,
+      warnings: { found: ["the proxy cannot be reached reason=x"] },
+    });
+    expect(finding(targetPath(targetFacts({ ...noSession("x"), agents: [silent] }), undefined))[2]).toBe(
+      "t: the proxy cannot be reached reason=x",
+    );
+  });
+
+  const dials = (...lines: string[]) => [
+    agent("t", ["netaminity_sessions 1", ...lines.map((line) => `netaminity_backend_dials_total${line}`)].join("\n")),
+  ];
+  test.each([
+    [
+      "no consumer yet",
+      dials(),
+      "unknown",
+      "no consumer has asked for backend.private.svc:8080 since the target pod started",
+    ],
+    [
+      "all failed",
+      dials('{result="refused"} 4', '{result="timeout"} 1'),
+      "broken",
+      "backend.private.svc:8080: none of 5 connections came about (refused 4, timeout 1)",
+    ],
+    [
+      "some failed",
+      dials('{result="connected"} 9', '{result="unresolved"} 1'),
+      "unknown",
+      "backend.private.svc:8080: 1 of 10 connections failed (unresolved 1)",
+    ],
+    ["none failed", dials('{result="connected"} 9'), "ok", "backend.private.svc:8080: 9 connections, none failed"],
+  ])("the backend's link tells what was dialled: %s", (_, agents, outcome, evidence) => {
+    const check = targetPath(targetFacts({ agents }), undefined).find(({ link }) => link === "backend");
+    expect([check?.outcome, check?.evidence]).toEqual([outcome, evidence]);
+  });
+});
+
+describe("a Tunnel", () => {
+  test("of one pair that works shows the whole path", () => {
+    const checks = tunnelPath("api", tunnelFacts(), undefined);
+    expect(diagnose("it", checks).verdict).toBe("healthy");
+    expect(outcomes(checks)).toEqual([
+      ...["object ok", "secret ok", "proxy ok", "proxy pods ok", "proxy nodes ok", "rendezvous ok", "target ok"],
+      ...["target pods ok", "target nodes ok", "target session ok", "proxy session ok", "backend ok", "service ok"],
+    ]);
+  });
+
+  test("of three pairs shows the broken one, and the others in a line each", () => {
+    const good = { proxy: proxyFacts(), target: targetFacts() };
+    const pairs = [good, { ...good, target: targetFacts({ name: "api-1", object: absent }) }, good];
+    expect(outcomes(tunnelPath("api", tunnelFacts({ pairs }), undefined))).toEqual([
+      ...["object ok", "secret ok", "pair 0 ok"],
+      ...[
+        "pair 1 proxy ok",
+        "pair 1 proxy pods ok",
+        "pair 1 proxy nodes ok",
+        "pair 1 rendezvous ok",
+        "pair 1 target broken",
+      ],
+      ...["pair 2 ok", "service ok"],
+    ]);
+  });
+
+  test("that is scaled to nothing is broken at the object", () => {
+    const { object } = tunnelFacts();
+    if (!("found" in object)) throw new Error("the Tunnel is there");
+    const conditions = [condition("Ready", "False", "ScaledToZero", "spec.replicas is 0")];
+    const status = { ...object.found.status, conditions } as typeof object.found.status & object;
+    const checks = tunnelPath(
+      "api",
+      tunnelFacts({ object: { found: { ...object.found, status } }, pairs: [] }),
+      undefined,
+    );
+    expect(finding(checks)).toEqual([
+      "broken",
+      "object",
+      "ScaledToZero: spec.replicas is 0",
+      reasons.ScaledToZero.todo,
+    ]);
+  });
+});
