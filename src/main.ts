@@ -1,8 +1,10 @@
-import { restartAsSmallProcess } from "./runtime.ts";
+import { restartAsSmallProcess, restartForManyRequests } from "./runtime.ts";
 
 const [role] = process.argv.slice(2);
 if (role === "proxy" || role === "target") {
   restartAsSmallProcess();
+} else if (role === "operator") {
+  restartForManyRequests();
 }
 
 // Loaded only now, so that a restart does not pay for it.

@@ -13,6 +13,7 @@ const clusterSchema = z.looseObject({
   "certificate-authority-data": z.string().optional(),
   "insecure-skip-tls-verify": z.boolean().optional(),
   "tls-server-name": z.string().optional(),
+  "proxy-url": z.undefined("is not supported; the variable HTTPS_PROXY is").optional(),
 });
 const userSchema = z.looseObject({
   "client-certificate": z.string().optional(),

@@ -10,10 +10,10 @@ import { type Site, startSite } from "./site.ts";
 const executable = new URL("../../dist/netaminity", import.meta.url).pathname;
 
 /** The compiled operator in place of the site's own. */
-async function startExecutable(site: Site) {
+async function startExecutable(site: Site, ...more: string[]) {
   await site.operator.stop();
   const operator = startProcess(
-    [executable, "operator", "--health-listen", "127.0.0.1:0", "--namespace", site.namespace],
+    [executable, "operator", "--health-listen", "127.0.0.1:0", "--namespace", site.namespace, ...more],
     {
       NETAMINITY_KUBECONFIG: site.kubeconfig,
       NETAMINITY_AGENT_IMAGE: "netaminity:test",
@@ -47,6 +47,16 @@ describe("the executable as operator", () => {
     const lease = await site.objects.get(resources.lease, leaseName);
     expect(lease?.spec.holderIdentity ?? "").toBe("");
   }, 90_000);
+
+  test("follows more collections than Bun keeps requests open by default", async () => {
+    await using site = await startSite("many");
+    const names = Array.from({ length: 40 }, (_, i) => `many-${i}`).join(",");
+    const asAdministrator = { ...site, kubeconfig: site.plane.kubeconfig, namespace: `${site.namespace},${names}` };
+    await using started = await startExecutable(asAdministrator, "--leader-elect-namespace", site.namespace);
+    await site.until("ready", async () => (await started.get("/readyz")).body === "ready\n");
+    await site.objects.create(makeTunnel("db"));
+    await site.until("served", async () => (await site.objects.names(resources.deployment)).length === 2);
+  }, 60_000);
 
   test("stays up, alive and not ready, while no API server answers", async () => {
     await using site = await startSite("unanswered");

@@ -112,6 +112,10 @@ describe("what cannot work is refused with the field", () => {
       makeKubeconfig({ cluster: { server: "10.0.0.1" } }),
       "clusters.0.cluster.server: must be a URL",
     ],
+    "a proxy": [
+      makeKubeconfig({ cluster: { "proxy-url": "http://10.0.0.2" } }),
+      "clusters.0.cluster.proxy-url: is not supported; the variable HTTPS_PROXY is",
+    ],
     "a file that is no kubeconfig": ["hello", "file: "],
   };
   for (const [name, [config, message]] of Object.entries(cases)) {
