@@ -26,7 +26,8 @@ function restartWith(options: Readonly<Record<string, string>>): void {
   }
   try {
     const environment = { ...process.env, ...options };
-    process.execve?.(process.execPath, [process.execPath, ...process.argv.slice(2)], environment);
+    // Under the name it was started with: as a plugin of kubectl it has others.
+    process.execve?.(process.execPath, [process.argv0, ...process.argv.slice(2)], environment);
   } catch {
     // The role works without them, only slower and larger.
   }

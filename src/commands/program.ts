@@ -7,3 +7,10 @@ export const pluginName = "kubectl-netaminity";
 export function programName(startedAs = process.argv0): string {
   return basename(startedAs) === pluginName ? "kubectl netaminity" : "netaminity";
 }
+
+/** Name under which kubectl asks what can follow `kubectl netaminity ...`. */
+const completerName = "kubectl_complete-netaminity";
+
+export function isCompleter(startedAs = process.argv0): boolean {
+  return basename(startedAs) === completerName;
+}

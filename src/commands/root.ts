@@ -5,7 +5,7 @@ import { roles, tools } from "../config/roles.ts";
 import { variableOf } from "../config/table.ts";
 import { version } from "../config/version.ts";
 import { ExitError, errorText, UsageError } from "../errors.ts";
-import { programName } from "./program.ts";
+import { isCompleter, programName } from "./program.ts";
 
 /** The command tree. Each command is loaded only when it is asked for: proxy and target must not pay for the others. */
 const subCommands = {
@@ -23,6 +23,10 @@ const root = defineCommand({ meta: { name: "netaminity", version }, subCommands 
 /** Runs the command that the arguments name; a failure becomes one line on standard error and the exit code. */
 export async function runCommandLine(args: readonly string[]): Promise<void> {
   try {
+    if (isCompleter()) {
+      await (await import("./kubectl-completion.ts")).answerKubectl(args);
+      return;
+    }
     const answer = answerWithoutCommand(args);
     if (answer === undefined) {
       await runCommand(root, { rawArgs: [...args] });

@@ -1,66 +1,12 @@
 import type { shells } from "./completion.ts";
-import { kindWords } from "./doctor.ts";
-import { kebabCase, type Role, type Setting } from "./table.ts";
-
-/** What can follow a flag, or stand for an argument. */
-type Values = { words: readonly string[] } | "file" | "anything" | "nothing";
-
-interface Flag {
-  /** With their dashes. */
-  names: readonly string[];
-  meaning: string;
-  values: Values;
-}
-
-interface Command {
-  name: string;
-  summary: string;
-  flags: readonly Flag[];
-  /** Words that can be its argument. */
-  argument: readonly string[];
-}
+import { type Command, commandOf, type Flag, type Values } from "./completion-words.ts";
+import type { Role } from "./table.ts";
 
 /** The script that teaches a shell this program's commands, flags and values. Written from the tables of settings. */
 export function completionScript(shell: (typeof shells)[number], roles: readonly Role[]): string {
   const commands = roles.map(commandOf);
   const write = { bash: bashScript, zsh: zshScript, fish: fishScript }[shell];
   return `${write(commands)}\n`;
-}
-
-function commandOf({ name, summary, settings }: Role): Command {
-  const entries = Object.entries(settings);
-  const argument = entries.find(([, { sources }]) => sources.includes("argument"))?.[1];
-  return {
-    name,
-    summary,
-    flags: [...entries.flatMap(([key, setting]) => flagsOf(key, setting)), helpFlag],
-    argument: argument === undefined ? [] : argumentWords(argument),
-  };
-}
-
-const helpFlag: Flag = { names: ["--help"], meaning: "Explain the command.", values: "nothing" };
-
-function flagsOf(key: string, setting: Setting<unknown>): Flag[] {
-  if (!setting.sources.includes("flag")) return [];
-  const name = kebabCase(key);
-  const names = [`--${name}`, ...(setting.short === undefined ? [] : [`-${setting.short}`])];
-  const { meaning } = setting;
-  return setting.isSwitch
-    ? [
-        { names, meaning, values: "nothing" },
-        { names: [`--no-${name}`], meaning: `The opposite of --${name}.`, values: "nothing" },
-      ]
-    : [{ names, meaning, values: valuesOf(setting) }];
-}
-
-function valuesOf({ placeholder }: Setting<unknown>): Values {
-  if (placeholder.includes("|")) return { words: placeholder.split("|") };
-  return placeholder === "FILE" ? "file" : "anything";
-}
-
-function argumentWords(setting: Setting<unknown>): readonly string[] {
-  const values = valuesOf(setting);
-  return typeof values === "object" ? values.words : Object.values(kindWords).map(([singular]) => `${singular}/`);
 }
 
 function bashScript(commands: readonly Command[]): string {

@@ -1,6 +1,7 @@
 import { describe, expect, test } from "bun:test";
 import { kinds } from "../../src/api/kinds.ts";
 import { completionScript } from "../../src/config/completion-script.ts";
+import { candidates, commandOf } from "../../src/config/completion-words.ts";
 import { kindWords } from "../../src/config/doctor.ts";
 import { roles, tools } from "../../src/config/roles.ts";
 import { kebabCase } from "../../src/config/table.ts";
@@ -20,7 +21,13 @@ function complete(...words: string[]): string[] {
     .filter((line) => line !== "");
 }
 
-describe("bash", () => {
+/** The same for kubectl, which has no completion of files in these places. */
+const completeForKubectl = (...words: string[]): readonly string[] => candidates(commands.map(commandOf), words) ?? [];
+
+describe.each([
+  ["bash", complete],
+  ["kubectl", completeForKubectl],
+] as const)("%s", (_, answer) => {
   test.each([
     [[""], [...commands.map(({ name }) => name), "--help", "--version"]],
     [["d"], ["doctor"]],
@@ -43,7 +50,7 @@ describe("bash", () => {
       ["bash", "zsh", "fish", "--help"],
     ],
     [["nonsense", ""], []],
-  ])("completes %p", (words, expected) => expect(complete(...words)).toEqual(expected));
+  ])("completes %p", (words, expected) => expect(answer(...words)).toEqual(expected));
 });
 
 test.each([

@@ -112,6 +112,17 @@ test("as kubectl-netaminity it calls itself a plugin of kubectl", async () => {
   expect((await run(["--help"], {}, plugin)).lines[2]).toBe("Usage: kubectl netaminity COMMAND [--setting value]...");
 });
 
+test("as kubectl_complete-netaminity it tells kubectl what can follow", async () => {
+  await using folder = await mkdtempDisposable(join(tmpdir(), "netaminity-plugin-"));
+  const completer = join(folder.path, "kubectl_complete-netaminity");
+  await symlink(executable(), completer);
+  const offered = async (...words: string[]) => (await run(words, {}, completer)).lines;
+  expect(await offered("st")).toEqual(["status", ":4"]);
+  expect(await offered("doctor", "tu")).toEqual(["tunnel/", ":6"]);
+  expect(await offered("doctor", "--kubeconfig", "")).toEqual([":0"]);
+  expect(await offered("doctor", "--he")).toEqual(["--help", ":4"]);
+});
+
 test("an answer whose reader has gone is no failure", async () => {
   const { code, lines } = await run(
     // biome-ignore lint/suspicious/noTemplateCurlyInString: this is a variable of the shell.
