@@ -47,6 +47,8 @@ export class CannotAskError extends ExitError {
 
 /** Milliseconds that the API server has for one answer; people wait for it. */
 const timeout = 10_000;
+/** For a log the API server asks a kubelet, which it may not reach. */
+const logTimeout = 5000;
 
 /** Throws CannotAskError when there are no credentials to use. */
 export function openCluster(options: { kubeconfig: string | undefined; context: string | undefined }): Cluster {
@@ -74,7 +76,8 @@ export function openCluster(options: { kubeconfig: string | undefined; context: 
       look(async () => {
         const query = { container, tailLines: `${lines}` };
         const place = { resource: resources.pod, namespace, name, subresource: "log" };
-        const text = await new Response(await kube.open({ verb: "get", ...place, query, timeout })).text();
+        const body = await kube.open({ verb: "get", ...place, query, timeout: logTimeout });
+        const text = await new Response(body).text();
         return text.split("\n").filter((line) => line !== "");
       }),
     ask: (namespace, pod, port, path, limit) => ask(credentials, { namespace, pod, port, path, timeout: limit }),

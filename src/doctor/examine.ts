@@ -23,6 +23,7 @@ import {
 } from "./facts.ts";
 import { runningPods } from "./pod-checks.ts";
 
+const pairsAtOnce = 8;
 const nothing = { absent: "object" } as const;
 
 /** Looks at everything that a Proxy's path consists of. `secret` is taken over where it was read already. */
@@ -73,16 +74,21 @@ export async function examineTunnel(cluster: Cluster, namespace: string, name: s
   if (tunnel === undefined) return { object, secret: nothing, pairs: [], consumers: nothing };
   const secret = await cluster.get<ObservedSecret>("secret", namespace, tunnelSecretName(name));
   const pairs: TunnelFacts["pairs"][number][] = [];
-  // One after the other: a Tunnel may have 64 pairs, and each takes a dozen requests.
-  for (let index = 0; index < tunnel.spec.replicas; index += 1) {
-    const pair = pairName(name, index);
-    const [proxy, target] = await Promise.all([
-      examineProxy(cluster, namespace, pair, secret),
-      examineTarget(cluster, namespace, pair, secret),
-    ]);
-    pairs.push({ proxy, target });
+  const names = Array.from({ length: tunnel.spec.replicas }, (_, index) => pairName(name, index));
+  // Not all at once: a Tunnel may have 64 pairs, and each takes a dozen requests.
+  for (let index = 0; index < names.length; index += pairsAtOnce) {
+    const some = names.slice(index, index + pairsAtOnce);
+    pairs.push(...(await Promise.all(some.map((pair) => examinePair(cluster, namespace, pair, secret)))));
   }
   return { object, secret, pairs, consumers: await slicesOf(cluster, namespace, tunnel.spec.service.name) };
+}
+
+async function examinePair(cluster: Cluster, namespace: string, name: string, secret: Found<ObservedSecret>) {
+  const [proxy, target] = await Promise.all([
+    examineProxy(cluster, namespace, name, secret),
+    examineTarget(cluster, namespace, name, secret),
+  ]);
+  return { proxy, target };
 }
 
 function noWorkload(): WorkloadFacts {

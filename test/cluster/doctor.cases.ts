@@ -179,12 +179,29 @@ describe("netaminity doctor", () => {
 
     const [row] = JSON.parse((await run(site, ["status", "-o", "json"])).lines.join("\n"));
     expect([row.kind, row.name, row.sessions, row.toConsumer > 0]).toEqual(["Tunnel", "api", 1, true]);
-    const listed = await kubectlNetaminity(site, ["status", "-n", namespace]);
+    const listed = await kubectlWithPlugin(site, ["netaminity", "status", "-n", namespace]);
     expect(listed[0]).toMatch(/^OBJECT +READY +SESSIONS +STREAMS +TO-BACKEND +TO-CONSUMER +AGE +REASON$/);
     expect(listed.slice(1).map((line) => line.trim().split(/ +/).slice(0, 3))).toEqual([
       ["tunnel/api", "True", "1"],
       ["proxy/api-0", "True", "1"],
       ["target/api-0", "True", "1"],
+    ]);
+
+    expect(await kubectlWithPlugin(site, ["__complete", "netaminity", "doctor", "tu"])).toEqual(["tunnel/", ":6"]);
+
+    await using watching = startProcess(
+      [executable(), "status", "-n", namespace, "--watch", "--interval", "500ms", "-o", "json"],
+      { KUBECONFIG: plane.kubeconfig },
+    );
+    await site.until("two looks", async () => watching.log.lines.length >= 2);
+    watching.signal("SIGINT");
+    expect(await watching.exited()).toBe(0);
+    const looks = watching.log.lines.map(({ message }) =>
+      JSON.parse(message).map((each: { name: string }) => each.name),
+    );
+    expect(looks.slice(0, 2)).toEqual([
+      ["api", "api-0", "api-0"],
+      ["api", "api-0", "api-0"],
     ]);
 
     await backend.stop();
@@ -216,12 +233,14 @@ function startBackend() {
   return { port: server.port ?? 0, stop, [Symbol.asyncDispose]: stop };
 }
 
-/** `kubectl netaminity ...`: kubectl finds the executable by its name in the PATH. */
-async function kubectlNetaminity(site: Site, args: readonly string[]): Promise<string[]> {
+/** kubectl, which finds the executable by its names in the PATH. */
+async function kubectlWithPlugin(site: Site, args: readonly string[]): Promise<string[]> {
   await using folder = await mkdtempDisposable(join(tmpdir(), "netaminity-plugin-"));
-  await symlink(executable(), join(folder.path, "kubectl-netaminity"));
+  for (const name of ["kubectl-netaminity", "kubectl_complete-netaminity"]) {
+    await symlink(executable(), join(folder.path, name));
+  }
   const { kube } = await binaries();
-  const output = await runCommand([kube, "kubectl", "netaminity", ...args], {
+  const output = await runCommand([kube, "kubectl", ...args], {
     env: { PATH: `${folder.path}:${process.env.PATH}`, KUBECONFIG: site.plane.kubeconfig },
   });
   return output.trim().split("\n");

@@ -121,6 +121,8 @@ test("as kubectl_complete-netaminity it tells kubectl what can follow", async ()
   expect(await offered("doctor", "tu")).toEqual(["tunnel/", ":6"]);
   expect(await offered("doctor", "--kubeconfig", "")).toEqual([":0"]);
   expect(await offered("doctor", "--he")).toEqual(["--help", ":4"]);
+  // The question for a role must not start it.
+  expect(await offered("proxy", "--cons")).toEqual(["--consumer-listen", ":4"]);
 });
 
 test("an answer whose reader has gone is no failure", async () => {
