@@ -28,11 +28,13 @@ const userSchema = z.looseObject({
   "auth-provider": z.unknown().optional(),
 });
 const contextSchema = z.looseObject({ cluster: z.string(), user: z.string(), namespace: z.string().optional() });
+/** Entries are examined when they are used: what is wrong with another cluster is no concern of ours. */
+const entries = z.array(z.looseObject({ name: z.string() })).nullish();
 const schema = z.looseObject({
   "current-context": z.string().optional(),
-  contexts: z.array(z.looseObject({ name: z.string(), context: contextSchema })).nullish(),
-  clusters: z.array(z.looseObject({ name: z.string(), cluster: clusterSchema })).nullish(),
-  users: z.array(z.looseObject({ name: z.string(), user: userSchema })).nullish(),
+  contexts: entries,
+  clusters: entries,
+  users: entries,
 });
 type User = z.output<typeof userSchema>;
 type Cluster = z.output<typeof clusterSchema>;
@@ -125,40 +127,42 @@ function readContext(paths: readonly string[], wanted: string | undefined): Cont
   if (name === undefined) {
     throw new CredentialsError(`kubeconfig ${all}: current-context: must name a context`);
   }
-  const find = <T>(what: string, key: string, list: (config: Config) => T | undefined): Entry<T> => {
+  /** The first entry of that name in a list of any file. The entry holds its value under the singular of the list's name. */
+  const find = <T>(list: "contexts" | "clusters" | "users", key: string, entry: z.ZodType<T>): Entry<T> => {
+    const word = list.slice(0, -1);
     for (const { path, config } of files) {
-      const value = list(config);
-      if (value !== undefined) return { path, value };
+      const index = config[list]?.findIndex((each) => each.name === key) ?? -1;
+      if (index >= 0)
+        return { path, value: checked(path, `${list}.${index}.${word}`, entry, config[list]?.[index]?.[word]) };
     }
-    throw new CredentialsError(`kubeconfig ${all}: there is no ${what} named "${key}"`);
+    throw new CredentialsError(`kubeconfig ${all}: there is no ${word} named "${key}"`);
   };
-  const { path, value } = find("context", name, ({ contexts }) => contexts?.find((each) => each.name === name));
-  const { cluster, user, namespace } = value.context;
+  const { path, value: context } = find("contexts", name, contextSchema);
   return {
     path,
-    namespace,
-    cluster: find("cluster", cluster, ({ clusters }) => clusters?.find((each) => each.name === cluster)?.cluster),
-    user: find("user", user, ({ users }) => users?.find((each) => each.name === user)?.user),
+    namespace: context.namespace,
+    cluster: find("clusters", context.cluster, clusterSchema),
+    user: find("users", context.user, userSchema),
   };
 }
 
-type Config = z.output<typeof schema>;
-
-function readConfig(path: string): Config {
+function readConfig(path: string): z.output<typeof schema> {
   let content: unknown;
   try {
     content = parse(readFileSync(path, "utf8"));
   } catch (cause) {
     throw new CredentialsError(`cannot read the kubeconfig ${path}`, { cause });
   }
+  return checked(path, "", schema, content);
+}
+
+/** `place` is that of the content in the file, empty for all of it. */
+function checked<T>(path: string, place: string, schema: z.ZodType<T>, content: unknown): T {
   const parsed = schema.safeParse(content);
-  if (!parsed.success) {
-    const issue = parsed.error.issues[0];
-    throw new CredentialsError(
-      `kubeconfig ${path}: ${issue?.path.join(".") || "file"}: ${issue?.message ?? "not valid"}`,
-    );
-  }
-  return parsed.data;
+  if (parsed.success) return parsed.data;
+  const issue = parsed.error.issues[0];
+  const field = [...(place === "" ? [] : [place]), ...(issue?.path ?? [])].join(".");
+  throw new CredentialsError(`kubeconfig ${path}: ${field || "file"}: ${issue?.message ?? "not valid"}`);
 }
 
 function inline(data: string | undefined): RereadFile | undefined {

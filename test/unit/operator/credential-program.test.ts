@@ -70,8 +70,8 @@ test("of several kubeconfigs the first that knows a name counts, and a context c
       users: [user("b", { exec: exec(`echo '{"status":{"token":"t-b"}}'`) })],
     }),
   );
-  const read = (wanted?: string) => {
-    const { server, namespace, authorization } = kubeconfigCredentials([first, second], {
+  const read = (wanted?: string, ...before: string[]) => {
+    const { server, namespace, authorization } = kubeconfigCredentials([...before, first, second], {
       context: wanted,
       runProgram: programCredentials,
     });
@@ -79,5 +79,11 @@ test("of several kubeconfigs the first that knows a name counts, and a context c
   };
   expect(read()).toEqual(["https://second", "ns-b", "Bearer t-b"]);
   expect(read("a")).toEqual(["https://first", "ns-a", "Bearer t-a"]);
+  // Entries that are not used may be whatever they are.
+  await Bun.write(
+    join(folder.path, "third"),
+    JSON.stringify({ clusters: [{ name: "z", cluster: { server: 7 } }], users: null }),
+  );
+  expect(read(undefined, join(folder.path, "third"))).toEqual(["https://second", "ns-b", "Bearer t-b"]);
   expect(() => read("c")).toThrow(`kubeconfig ${first}, ${second}: there is no context named "c"`);
 });
