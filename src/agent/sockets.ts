@@ -1,7 +1,7 @@
 import type { SocketHandler } from "bun";
 import type { HostPort } from "../endpoint.ts";
 import { hasDescriptors } from "./descriptors.ts";
-import { limitReceiveBuffer, setResetOnClose } from "./socket-options.ts";
+import { setResetOnClose } from "./socket-options.ts";
 import { Wire, wires } from "./wire.ts";
 
 /** The callbacks that all wires share; `socket.data` is set before any of them can come. */
@@ -17,9 +17,6 @@ const handlers: SocketHandler<Wire> = {
     socket.data?.onClose(cause);
   },
 };
-
-/** Receive buffer of accepted connections until a stream asks for another: that of the first streams. */
-const acceptedReadLimit = 64 * 1024;
 
 export interface Listener {
   /** The real port, also when 0 was asked for. */
@@ -46,7 +43,7 @@ export function listenWires(at: HostPort, { spareDescriptors, accept, exhausted 
     socket: {
       ...handlers,
       open(socket) {
-        const wire = new Wire(socket, { resets: true, readLimit: acceptedReadLimit });
+        const wire = new Wire(socket, "reset");
         socket.data = wire;
         // Bun spins on EMFILE and tells nobody (measured with 1.4.5), so the limit must not be reached.
         if (hasDescriptors(wires.open + dialling, spareDescriptors())) accept(wire);
@@ -58,9 +55,9 @@ export function listenWires(at: HostPort, { spareDescriptors, accept, exhausted 
     },
   });
   const { fd } = listener as typeof listener & { readonly fd: number };
-  // Accepted sockets inherit both, which saves two calls for each.
+  // Accepted sockets inherit this, which saves a call for each. A limit of the receive buffer must not be given in this way:
+  // the window's scale would follow from it, and the connection could never become fast.
   setResetOnClose(fd, "reset");
-  limitReceiveBuffer(fd, acceptedReadLimit);
   return { port: listener.port, stop: () => listener.stop() };
 }
 

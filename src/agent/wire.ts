@@ -60,15 +60,14 @@ export class Wire {
   /** A close without FIN is a reset. */
   #resets: boolean;
   /** Limit of the receive buffer; 0 while the kernel chooses. */
-  #readLimit: number;
+  #readLimit = 0;
   /** The peer's FIN has been reported. */
   #ended = false;
 
-  /** `preset` tells which of the options below the socket has from its birth: an accepted one has those of its listener. */
-  constructor(socket: Socket<Wire>, preset: { resets: boolean; readLimit: number } = { resets: false, readLimit: 0 }) {
+  /** `onClose` is what the kernel sends on a close without shutdown as things are; an accepted socket has that from its listener. */
+  constructor(socket: Socket<Wire>, onClose: "reset" | "fin" = "fin") {
     this.#socket = socket as BunSocket;
-    this.#resets = preset.resets;
-    this.#readLimit = preset.readLimit;
+    this.#resets = onClose === "reset";
     wires.open += 1;
   }
 
