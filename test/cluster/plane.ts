@@ -1,5 +1,7 @@
 import { afterAll } from "bun:test";
-import { type ControlPlane, startControlPlane } from "../support/cluster/index.ts";
+import { groupVersion } from "../../src/names.ts";
+import { ownResources } from "../../src/operator/resources.ts";
+import { type ControlPlane, startControlPlane, waitFor } from "../support/cluster/index.ts";
 
 let plane: Promise<ControlPlane> | undefined;
 
@@ -14,6 +16,12 @@ async function start(): Promise<ControlPlane> {
   try {
     for (const file of ["tunnels", "proxies", "targets"]) {
       await started.apply(await Bun.file(new URL(`../../crd/${file}.yaml`, import.meta.url)).text());
+    }
+    // A definition is served only a moment after it is accepted, and refuses with 429 while its storage is prepared.
+    for (const { plural } of Object.values(ownResources)) {
+      await waitFor(`${plural} are served`, { deadline: 30_000 }, () =>
+        started.api.request(`/apis/${groupVersion}/${plural}`),
+      );
     }
     return started;
   } catch (error) {
