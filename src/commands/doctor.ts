@@ -6,7 +6,7 @@ import { type Diagnosis, diagnose, exitCodes } from "../doctor/check.ts";
 import { openCluster } from "../doctor/cluster.ts";
 import { examineProxy, examineTarget, examineTunnel } from "../doctor/examine.ts";
 import { examineByHand } from "../doctor/examine-by-hand.ts";
-import type { ProxyFacts } from "../doctor/facts.ts";
+import { type ProxyFacts, seen } from "../doctor/facts.ts";
 import { proxyPath, targetPath, tunnelPath } from "../doctor/paths.ts";
 import { probe } from "../doctor/probe.ts";
 import { diagnosisJson, diagnosisText } from "../doctor/report.ts";
@@ -52,9 +52,12 @@ async function inCluster({ kind, name }: Patient, settings: Settings): Promise<D
     }
     case "Target": {
       const facts = await examineTarget(cluster, namespace, name);
-      const result = settings.probe
-        ? { unknown: "consumers are at the Proxy: probe that, in its own cluster" }
-        : undefined;
+      // The Proxy of a pair has the name of its Target; any other is perhaps in another cluster.
+      const isOfPair = seen(facts.object)?.metadata.ownerReferences?.some(({ kind: owner }) => owner === "Tunnel");
+      const result =
+        settings.probe && isOfPair !== true
+          ? { unknown: "consumers are at the Proxy: probe that, in its own cluster" }
+          : await probed(settings.probe ? [await examineProxy(cluster, namespace, name)] : []);
       return diagnose(subject, targetPath(facts, result));
     }
   }

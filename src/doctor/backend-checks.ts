@@ -9,6 +9,7 @@ const advice: Readonly<Record<string, string>> = {
   unreachable: "There is no way from the target pod to the backend: check the address and the routes.",
   unresolved: "The name does not resolve in the target pod: correct spec.endpoint, or the DNS of that cluster.",
 };
+const tryIt = "--probe tries it now.";
 const elsewhere = "Look at the target pod's log and at the backend.";
 
 /** What the target's dials of its backend say so far. They are history: only a probe tries now. */
@@ -16,18 +17,14 @@ export function backendCheck({ agents, object }: TargetFacts): Check {
   const endpoint = seen(object)?.spec.endpoint ?? "the backend";
   const known: Sample[] = agents.flatMap(({ samples }) => seen(samples) ?? []);
   if (known.length === 0) {
-    return unknown("backend", `whether ${endpoint} answers: the target pod cannot be asked`, "--probe tries it.");
+    return unknown("backend", `whether ${endpoint} answers: the target pod cannot be asked`, tryIt);
   }
   const dials = countsBy(known, "netaminity_backend_dials_total", "result");
   const connected = dials.get("connected") ?? 0;
   const failures = [...dials].filter(([result]) => result !== "connected").toSorted(([, a], [, b]) => b - a);
   const failed = failures.reduce((total, [, count]) => total + count, 0);
   if (connected + failed === 0) {
-    return unknown(
-      "backend",
-      `no consumer has asked for ${endpoint} since the target pod started`,
-      "--probe tries it.",
-    );
+    return unknown("backend", `no consumer has asked for ${endpoint} since the target pod started`, tryIt);
   }
   if (failed === 0) return ok("backend", `${endpoint}: ${connected} connections, none failed`);
   const words = failures.map(([result, count]) => `${result} ${count}`).join(", ");
@@ -37,7 +34,7 @@ export function backendCheck({ agents, object }: TargetFacts): Check {
     : unknown(
         "backend",
         `${endpoint}: ${failed} of ${connected + failed} connections failed (${words})`,
-        `--probe tries it now. ${next}`,
+        `${tryIt} ${next}`,
       );
 }
 

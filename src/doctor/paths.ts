@@ -22,7 +22,7 @@ export function proxyPath(facts: ProxyFacts, probe: Probe | undefined): Check[] 
   const object = objectCheck("object", `Proxy ${facts.name}`, facts.object);
   const proxy = seen(facts.object);
   if (proxy === undefined) return [object];
-  return present(
+  const checks = present(
     object,
     secretCheck(proxy.spec.secretRef.name, facts.secret, conditionOf(proxy, "Ready")),
     podsCheck("pods", facts),
@@ -30,8 +30,8 @@ export function proxyPath(facts: ProxyFacts, probe: Probe | undefined): Check[] 
     rendezvousCheck(facts),
     proxySessionCheck(facts),
     serviceCheck(proxy.spec.service?.name, facts.consumers),
-    probe && probeCheck(probe),
   );
+  return withProbe(checks, probe);
 }
 
 /** The links from a Target to its Proxy and to the backend. */
@@ -39,15 +39,15 @@ export function targetPath(facts: TargetFacts, probe: Probe | undefined): Check[
   const object = objectCheck("object", `Target ${facts.name}`, facts.object);
   const target = seen(facts.object);
   if (target === undefined) return [object];
-  return present(
+  const checks = present(
     object,
     secretCheck(target.spec.secretRef.name, facts.secret, conditionOf(target, "Ready")),
     podsCheck("pods", facts),
     nodesCheck("nodes", facts),
     targetSessionCheck(facts),
     backendCheck(facts),
-    probe && probeCheck(probe),
   );
+  return withProbe(checks, probe);
 }
 
 /** A Tunnel: what all pairs share, then the pair that is most worth looking at in full and the others in a line each. */
@@ -57,15 +57,25 @@ export function tunnelPath(name: string, facts: TunnelFacts, probe: Probe | unde
   if (tunnel === undefined) return [object];
   const pairs = facts.pairs.map(({ proxy, target }) => pairPath(proxy, target));
   const shown = Math.max(0, pairs.findIndex(isBroken));
-  return present(
+  const checks = present(
     object,
     secretCheck(tunnelSecretName(name), facts.secret, conditionOf(tunnel, "Ready")),
     ...pairs.flatMap((checks, index) =>
       index === shown ? checks.map((check) => inPair(check, index, pairs.length)) : [summary(checks, index)],
     ),
     serviceCheck(tunnel.spec.service.name, facts.consumers),
-    probe && probeCheck(probe),
   );
+  return withProbe(checks, probe);
+}
+
+/** With the probe's own link at the end; what it answers needs no advice to ask for it. */
+function withProbe(checks: readonly Check[], probe: Probe | undefined): Check[] {
+  if (probe === undefined) return [...checks];
+  const told = checks.map((check) => {
+    const { next: _, ...rest } = check;
+    return check.link.endsWith("backend") && check.outcome === "unknown" ? rest : check;
+  });
+  return [...told, probeCheck(probe)];
 }
 
 function pairPath(proxy: ProxyFacts, target: TargetFacts): Check[] {

@@ -204,6 +204,9 @@ describe("netaminity doctor", () => {
       ["api", "api-0", "api-0"],
     ]);
 
+    const ofTarget = await doctor(site, ["target/api-0", "--probe"]);
+    expect([ofTarget.code, ofTarget.outcomes.slice(-3)]).toEqual([0, ["session ok", "backend ok", "probe ok"]]);
+
     await backend.stop();
     const broken = await doctor(site, ["tunnel/api", "--probe"]);
     expect([broken.code, broken.brokenAt, broken.of("probe").next]).toEqual([

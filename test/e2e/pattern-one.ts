@@ -2,6 +2,8 @@
 import { beforeAll, describe, expect, test } from "bun:test";
 import { backendNamespace, tunnelNamespace } from "../support/e2e/peers.ts";
 import { addressOf, cloudNodes, type Site } from "../support/e2e/site.ts";
+import { startProcess } from "../support/process.ts";
+import { executable } from "../support/tunnel-compiled.ts";
 import { tunnelDocument } from "./documents.ts";
 import { echoAddress, echoTunnel, privateApiAddress } from "./tunnels.ts";
 
@@ -60,6 +62,22 @@ export function patternOne(siteNow: () => Site): void {
         expect(await consumer.connect(privateApiAddress, { bytes: 1_000_000 })).toMatchObject({ result: "ok" });
       }
     }, 30_000);
+
+    test("netaminity doctor finds it healthy and sends a request all the way, though it cannot ask the private pods", async () => {
+      const command = ["doctor", "tunnel/private-api", "-n", tunnelNamespace, "--probe", "-o", "json"];
+      await using doctor = startProcess([executable(), ...command], { KUBECONFIG: site.cluster.kubeconfig });
+      const code = await doctor.exited(60_000);
+      const { checks } = JSON.parse(doctor.log.lines.map(({ message }) => message).join("\n"));
+      const seen = new Map(checks.map((check: Record<string, string>) => [check.link, check]));
+      expect([code, seen.get("pair 0 backend"), seen.get("probe")]).toEqual([
+        0,
+        expect.objectContaining({
+          outcome: "unknown",
+          evidence: expect.stringContaining("the target pod cannot be asked"),
+        }),
+        expect.objectContaining({ outcome: "ok", evidence: expect.stringContaining("HTTP status 200") }),
+      ]);
+    }, 70_000);
 
     test("a Tunnel with a rendezvous of type ClusterIP carries the same traffic", async () => {
       await site.kinds.until("tunnel", "echo", { Ready: "True", Updated: "True" }, 90_000);

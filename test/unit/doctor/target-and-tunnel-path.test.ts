@@ -97,6 +97,14 @@ describe("a Tunnel", () => {
     ]);
   });
 
+  test("that was probed gets no advice to probe", () => {
+    const pairs = [{ proxy: proxyFacts(), target: targetFacts({ agents: [] }) }];
+    const advice = (probe?: Parameters<typeof tunnelPath>[2]) =>
+      tunnelPath("api", tunnelFacts({ pairs }), probe).find(({ link }) => link === "backend")?.next;
+    expect(advice()).toBe("--probe tries it now.");
+    expect(advice({ unknown: "nobody could ask" })).toBe(undefined as never);
+  });
+
   test("of three pairs shows the broken one, and the others in a line each", () => {
     const good = { proxy: proxyFacts(), target: targetFacts() };
     const pairs = [good, { ...good, target: targetFacts({ name: "api-1", object: absent }) }, good];
