@@ -33,6 +33,8 @@ export async function loadImages(cluster: Cluster, archives: readonly string[]):
 
 /** Compiles the peer (Go's own cache makes a second time cheap). The executable. */
 export async function buildPeer(): Promise<string> {
+  if (Bun.which("go") === null)
+    throw new Error("the end-to-end tests need Go (1.25 or newer): their peer is a Go program");
   await mkdir(folder, { recursive: true });
   const executable = join(folder, "peer");
   const build = [
