@@ -4,6 +4,7 @@ import { Deadlines } from "./deadlines.ts";
 import type { MessageConnection } from "./message-connection.ts";
 import { ProtocolError } from "./protocol.ts";
 import type { ProxyCore, ProxySession } from "./proxy-core.ts";
+import { tunnelKeepAlive } from "./socket-options.ts";
 import { StreamError } from "./streams.ts";
 import type { Wire } from "./wire.ts";
 
@@ -36,7 +37,7 @@ export class BoreSession implements ProxySession {
       over: (cause) => this.#end(cause),
     });
     // The protocol has no answer to a heartbeat: only the kernel can notice a target that has vanished.
-    control.wire.keepAlive(15);
+    control.wire.keepAlive(tunnelKeepAlive);
   }
 
   get available(): boolean {

@@ -10,6 +10,7 @@ import { encode, type Message, type Messages, ProtocolError } from "./protocol.t
 import type { ProxyCore, ProxySession } from "./proxy-core.ts";
 import { Pulse } from "./pulse.ts";
 import { knownResult } from "./refusals.ts";
+import { tunnelKeepAlive } from "./socket-options.ts";
 import { StreamError } from "./streams.ts";
 import { UsedNumbers } from "./used-numbers.ts";
 import type { Wire } from "./wire.ts";
@@ -68,7 +69,7 @@ export class NetaminitySession implements ProxySession, DataConnectionOwner {
       () => control.fail(new ProtocolError("the target is silent")),
     );
     control.handOver({ message: (message) => this.#message(message), over: (cause) => this.#end(cause) });
-    control.wire.keepAlive(15);
+    control.wire.keepAlive(tunnelKeepAlive);
   }
 
   get available(): boolean {

@@ -10,6 +10,7 @@ import type { ProxyCore, ProxySession } from "./proxy-core.ts";
 import { readProxyHeader } from "./proxy-header-reader.ts";
 import { NetaminitySession } from "./proxy-session.ts";
 import { Quota } from "./quota.ts";
+import { tunnelKeepAlive } from "./socket-options.ts";
 import { type Listener, listenWires } from "./sockets.ts";
 import { StreamError, type StreamFacts, Streams } from "./streams.ts";
 import { afterNextPoll } from "./turn.ts";
@@ -93,17 +94,19 @@ class TunnelProxy implements ProxyCore, ProxyRole {
             ?.join(wire, join) ?? false,
       },
     );
-    this.#rendezvous = this.#listen(
-      options.listen,
-      () => 0,
-      (wire) => this.#handshakes.meet(wire),
-    );
+    const exhausted = () => this.#exhausted();
+    this.#rendezvous = listenWires(options.listen, {
+      spareDescriptors: () => 0,
+      keepAlive: tunnelKeepAlive,
+      accept: (wire) => this.#handshakes.meet(wire),
+      exhausted,
+    });
     try {
-      this.#consumers = this.#listen(
-        options.consumerListen,
-        () => this.#spare(),
-        (wire) => this.#arrive(wire),
-      );
+      this.#consumers = listenWires(options.consumerListen, {
+        spareDescriptors: () => this.#spare(),
+        accept: (wire) => this.#arrive(wire),
+        exhausted,
+      });
     } catch (cause) {
       this.#rendezvous.stop();
       throw cause;
@@ -168,10 +171,6 @@ class TunnelProxy implements ProxyCore, ProxyRole {
     }
     this.metrics.sessionsLost.inc({ reason: cause.name });
     this.log.warn("session lost", { ...fields, reason: errorText(cause) });
-  }
-
-  #listen(at: HostPort, spareDescriptors: () => number, accept: (wire: Wire) => void): Listener {
-    return listenWires(at, { spareDescriptors, accept, exhausted: () => this.#exhausted() });
   }
 
   /** Descriptors that a new consumer must leave free: those that wait need one more each, for a data connection. */

@@ -1,18 +1,39 @@
 import { ptr } from "bun:ffi";
 import { libc } from "./libc.ts";
 
-/** Numbers of Linux on amd64 and arm64 (asm-generic/socket.h). */
+/** Numbers of Linux on amd64 and arm64 (asm-generic/socket.h, linux/tcp.h). */
 const SOL_SOCKET = 1;
 const SO_RCVBUF = 8;
+const SO_KEEPALIVE = 9;
 const SO_LINGER = 13;
 const SO_BUF_LOCK = 72;
+const IPPROTO_TCP = 6;
+const TCP_KEEPIDLE = 4;
+const TCP_KEEPINTVL = 5;
+const TCP_KEEPCNT = 6;
 
 /** struct linger { int l_onoff; int l_linger; }: on with a time of 0 makes every close a reset. */
 const resetOnClose = new Int32Array([1, 0]);
 const finOnClose = new Int32Array([0, 0]);
 
 const noLock = new Int32Array([0]);
-const bytes = new Int32Array(1);
+const integer = new Int32Array(1);
+
+/** Seconds of silence between proxy and target after which the kernel asks: often enough for NAT and load balancers to remember the connection. */
+export const tunnelKeepAlive = 15;
+
+function setInteger(fd: number, level: number, name: number, value: number): void {
+  integer[0] = value;
+  libc?.setsockopt(fd, level, name, ptr(integer), integer.byteLength);
+}
+
+/** Makes the kernel ask a peer that has been silent for `idle` seconds, and end the connection after ten unanswered probes, one a second. */
+export function setKeepAlive(fd: number, idle: number): void {
+  setInteger(fd, SOL_SOCKET, SO_KEEPALIVE, 1);
+  setInteger(fd, IPPROTO_TCP, TCP_KEEPIDLE, idle);
+  setInteger(fd, IPPROTO_TCP, TCP_KEEPINTVL, 1);
+  setInteger(fd, IPPROTO_TCP, TCP_KEEPCNT, 10);
+}
 
 /**
  * Chooses what the kernel sends when the socket is closed without a shutdown, above all when this process dies: RST instead of FIN.
@@ -25,8 +46,7 @@ export function setResetOnClose(fd: number, wanted: "reset" | "fin"): void {
 
 /** Bounds how much the kernel receives ahead of us, and so the size of one read: to 0.75 to 2 times `limit` bytes (measured on Linux 6.18). */
 export function limitReceiveBuffer(fd: number, limit: number): void {
-  bytes[0] = limit;
-  libc?.setsockopt(fd, SOL_SOCKET, SO_RCVBUF, ptr(bytes), bytes.byteLength);
+  setInteger(fd, SOL_SOCKET, SO_RCVBUF, limit);
 }
 
 /** Lets the kernel adapt the receive buffer to the connection again (Linux 5.14; older ones keep the limit). */

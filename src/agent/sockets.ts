@@ -1,7 +1,7 @@
 import type { SocketHandler } from "bun";
 import type { HostPort } from "../endpoint.ts";
 import { hasDescriptors } from "./descriptors.ts";
-import { setResetOnClose } from "./socket-options.ts";
+import { setKeepAlive, setResetOnClose } from "./socket-options.ts";
 import { Wire, wires } from "./wire.ts";
 
 /** The callbacks that all wires share; `socket.data` is set before any of them can come. */
@@ -28,13 +28,15 @@ export interface Listener {
 export interface ListenOptions {
   /** Descriptors that must stay free after an accept: keeps room for more important connections. */
   spareDescriptors: () => number;
+  /** Seconds of silence after which the kernel asks whether the peer is still there; absent: never, as on a direct connection. */
+  keepAlive?: number;
   accept(wire: Wire): void;
   /** A connection was reset because descriptors are used up. */
   exhausted(): void;
 }
 
 /** Accepts connections on `at`. Throws what Bun throws (`code` EADDRINUSE, EACCES) when it cannot. */
-export function listenWires(at: HostPort, { spareDescriptors, accept, exhausted }: ListenOptions): Listener {
+export function listenWires(at: HostPort, { spareDescriptors, keepAlive, accept, exhausted }: ListenOptions): Listener {
   const listener = Bun.listen<Wire>({
     hostname: at.host,
     port: at.port,
@@ -55,9 +57,10 @@ export function listenWires(at: HostPort, { spareDescriptors, accept, exhausted 
     },
   });
   const { fd } = listener as typeof listener & { readonly fd: number };
-  // Accepted sockets inherit this, which saves a call for each. A limit of the receive buffer must not be given in this way:
+  // Accepted sockets inherit these, which saves calls for each. A limit of the receive buffer must not be given in this way:
   // the window's scale would follow from it, and the connection could never become fast.
   setResetOnClose(fd, "reset");
+  if (keepAlive !== undefined) setKeepAlive(fd, keepAlive);
   return { port: listener.port, stop: () => listener.stop() };
 }
 

@@ -4,6 +4,7 @@ import { connectFirst } from "./dial.ts";
 import { MessageConnection } from "./message-connection.ts";
 import type { Pipe } from "./pipe.ts";
 import { encode, type Message, ProtocolError } from "./protocol.ts";
+import { tunnelKeepAlive } from "./socket-options.ts";
 import type { SessionEvents, TargetCore, TargetSession } from "./target-core.ts";
 import { serveStream } from "./target-stream.ts";
 import type { Wire } from "./wire.ts";
@@ -48,7 +49,7 @@ export class BoreTargetSession implements TargetSession {
     this.boundPort = identity.boundPort;
     this.secret = identity.secret;
     control.handOver({ message: (message) => this.#message(message), over: (cause) => this.#end(cause) });
-    control.wire.keepAlive(15);
+    control.wire.keepAlive(tunnelKeepAlive);
     this.#watch = setInterval(
       () => {
         if (performance.now() - this.#heard > core.deadline) control.fail(new ProtocolError("the proxy is silent"));
@@ -88,6 +89,7 @@ export class BoreTargetSession implements TargetSession {
     try {
       const { address, port, secret } = this.#identity;
       const wire = await connectFirst([address], port, acceptTimeout);
+      wire.keepAlive(tunnelKeepAlive);
       const rest = await authenticate(wire, secret, id);
       this.#serve(wire, rest);
     } catch (cause) {

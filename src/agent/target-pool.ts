@@ -6,6 +6,7 @@ import { connectFirst } from "./dial.ts";
 import { MessageConnection } from "./message-connection.ts";
 import { PoolSize } from "./pool.ts";
 import { type Message, type Messages, ProtocolError } from "./protocol.ts";
+import { tunnelKeepAlive } from "./socket-options.ts";
 import type { Wire } from "./wire.ts";
 
 /** Data connections being opened at once; more wait for their turn. */
@@ -156,7 +157,7 @@ export class TargetPool {
         over: () => this.#remove(pooled),
       }),
     };
-    wire.keepAlive(15);
+    wire.keepAlive(tunnelKeepAlive);
     this.#connections.add(pooled);
     return pooled;
   }

@@ -4,6 +4,7 @@ import type { MessageConnection } from "./message-connection.ts";
 import { type Message, type Messages, ProtocolError } from "./protocol.ts";
 import { Pulse } from "./pulse.ts";
 import { refuse } from "./refusals.ts";
+import { tunnelKeepAlive } from "./socket-options.ts";
 import { answerWithFirstBytes } from "./started.ts";
 import type { SessionEvents, TargetCore, TargetSession } from "./target-core.ts";
 import { TargetPool } from "./target-pool.ts";
@@ -68,7 +69,7 @@ export class NetaminityTargetSession implements TargetSession {
     );
     this.#settling = setInterval(() => this.#pool.size.settle(), settleInterval);
     control.handOver({ message: (message) => this.#message(message), over: (cause) => this.#end(cause) });
-    control.wire.keepAlive(15);
+    control.wire.keepAlive(tunnelKeepAlive);
     this.#pool.fill();
   }
 
