@@ -98,12 +98,9 @@ export function rollouts(siteNow: () => Site): void {
 }
 
 /** Until all pods are of the new revision and the last of the old ones has gone. */
-async function untilRolled({ kinds, cluster }: Site, tunnel: TunnelName): Promise<void> {
+async function untilRolled({ kinds }: Site, tunnel: TunnelName): Promise<void> {
   await kinds.until("tunnel", tunnel, { Ready: "True", Updated: "True" }, 90_000);
-  await waitFor(`the old pods of ${tunnel} are gone`, { deadline: 60_000, interval: 250 }, async () => {
-    const pods = await podsOf(cluster, tunnel);
-    return pods.every((pod) => pod.metadata?.deletionTimestamp === undefined);
-  });
+  await kinds.untilNoneLeave("tunnel", tunnel);
 }
 
 /** Until the operator has changed the pods to that image: a Tunnel's own conditions cannot know before it does. */

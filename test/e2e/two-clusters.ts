@@ -4,11 +4,15 @@ import { randomBytes } from "node:crypto";
 import { groupVersion } from "../../src/names.ts";
 import { type Cluster, startCluster } from "../support/cluster/index.ts";
 import { loadImages } from "../support/e2e/images.ts";
+import { kindsOf } from "../support/e2e/kinds.ts";
+import { harm, measure, unharmed } from "../support/e2e/measure.ts";
 import { backendNamespace, backendObjects } from "../support/e2e/peers.ts";
 import { addressOf, installOperator, operatorNamespace, restricted, type Site } from "../support/e2e/site.ts";
 import { proxyDocument, targetDocument } from "./documents.ts";
 
 const namespace = "two-clusters";
+/** Milliseconds that an established connection stays: less than the 10 s of the drain. */
+const life = 4000;
 
 export function twoClusters(siteNow: () => Site): void {
   describe("two clusters", () => {
@@ -51,6 +55,19 @@ export function twoClusters(siteNow: () => Site): void {
       await waitReady(inner, "target/private-api");
       await exchangeThrough(site, "private-api");
     }, 240_000);
+
+    test("consumers do not notice that the Proxy behind the load balancer is rolled", async () => {
+      const kinds = kindsOf(site.cluster, namespace);
+      const consumer = await site.consumerOn("cloud-1");
+      const address = `private-api.${namespace}.svc:30080`;
+      const scenario = { name: "rollout: Proxy, its Target in another cluster", goal: 0, consumer, address, life };
+      const impact = await measure(site, scenario, async () => {
+        await kinds.patch("proxy", "private-api", { spec: { podTemplate: { annotations: { revision: "1" } } } });
+        await kinds.until("proxy", "private-api", { Connected: "True", Updated: "True" }, 90_000);
+        await kinds.untilNoneLeave("proxy", "private-api");
+      });
+      expect(harm(impact)).toEqual(unharmed);
+    }, 180_000);
 
     test("a Proxy with a NodePort and a Target in the other cluster", async () => {
       const name = "by-node-port";

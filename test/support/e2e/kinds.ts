@@ -39,6 +39,8 @@ export interface Kinds {
   untilReason(kind: Kind, name: string, type: string, reason: string, deadline?: number): Promise<string>;
   /** Waits until a Proxy has that many pods that could be the active one, and no others. */
   untilLive(proxy: string, count: number, deadline?: number): Promise<void>;
+  /** Waits until no pod of it is on its way out any more. */
+  untilNoneLeave(kind: Kind, name: string, deadline?: number): Promise<void>;
   /** Pods of a Proxy or Target that are not being deleted. */
   pods(kind: "proxy" | "target", name: string): Promise<V1Pod[]>;
   /** The pod to which the rendezvous of a Proxy leads. */
@@ -48,6 +50,8 @@ export interface Kinds {
 export function kindsOf(cluster: Cluster, namespace: string): Kinds {
   const path = (kind: Kind, name: string): string =>
     `/apis/${groupVersion}/namespaces/${namespace}/${plurals[kind]}/${name}`;
+  const podsOf = (kind: Kind, name: string): Promise<V1Pod[]> =>
+    cluster.pods.list(namespace, `${labels[kind]}=${name}`);
   const get: Kinds["get"] = (kind, name) => cluster.api.request<Resource>(path(kind, name));
   const waitUntil = async <T>(
     what: string,
@@ -93,8 +97,13 @@ export function kindsOf(cluster: Cluster, namespace: string): Kinds {
         return status?.liveReplicas === count && status.replicas === count;
       });
     },
+    async untilNoneLeave(kind, name, deadline = 60_000) {
+      await waitFor(`the old pods of ${kind} ${name} are gone`, { deadline, interval: 250 }, async () => {
+        return (await podsOf(kind, name)).every((pod) => pod.metadata?.deletionTimestamp === undefined);
+      });
+    },
     async pods(kind, name) {
-      const pods = await cluster.pods.list(namespace, `${kind === "proxy" ? labels.proxy : labels.target}=${name}`);
+      const pods = await podsOf(kind, name);
       return pods.filter((pod) => pod.metadata?.deletionTimestamp === undefined);
     },
     async activePod(proxy) {
