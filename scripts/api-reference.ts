@@ -65,7 +65,8 @@ ${fieldTable(structuralSchema(podTemplate))}
 /** Text of `docs/reference/conditions.md`. */
 export function conditionsReference(): string {
   const rows = Object.entries<ReasonText>(reasons).map(
-    ([reason, { means, todo }]) => `| ${reason} | ${cell(means)} | ${cell(todo)} |`,
+    ([reason, { means, todo, isForDoctor }]) =>
+      `| ${reason} | ${cell(means)} | ${cell(todo)}${isForDoctor ? " †" : ""} |`,
   );
   return `# Conditions
 
@@ -84,6 +85,8 @@ The reason says why a condition is what it is:
 | reason | meaning | what to do |
 | --- | --- | --- |
 ${rows.join("\n")}
+
+† Next step: \`kubectl netaminity doctor tunnel/NAME\` (or \`proxy/NAME\`, \`target/NAME\`) goes along the whole path and says where it breaks, with the evidence and what to do ([doctor](../doctor.md)).
 `;
 }
 

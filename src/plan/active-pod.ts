@@ -1,7 +1,7 @@
 import type { ObservedNode, ObservedPod, ProbeResult } from "./observed.ts";
 import { isLive, isNewest, isOnReadyNode, isReady, isStaying, runningContainer } from "./pods.ts";
 
-/** Probes in a row without an answer after which a pod counts as silent (2 s apart: about 6 s). */
+/** Probes in a row without an answer after which a pod counts as silent (about 5 s: the prober asks a silent pod again sooner). */
 const silentAfter = 3;
 
 /** Why the rendezvous left the pod that it led to. */

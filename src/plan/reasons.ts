@@ -2,6 +2,8 @@
 export interface ReasonText {
   means: string;
   todo: string;
+  /** `netaminity doctor` finds out more than the message says. Not in `todo`, because the doctor prints that itself. */
+  isForDoctor?: true;
   /** Reported as a Warning event when it appears. */
   isProblem?: true;
 }
@@ -28,29 +30,35 @@ export const reasons = {
   PairsWaiting: {
     means: "Some pairs of the Tunnel do not carry traffic yet; the message says which and what they wait for.",
     todo: "Wait; when it lasts, look at the Proxy or Target that is named.",
+    isForDoctor: true,
   },
   PairsNotReady: {
     means: "Some pairs of the Tunnel cannot carry traffic; the message says which and why.",
     todo: "Look at the Proxy or Target that is named.",
+    isForDoctor: true,
     isProblem: true,
   },
   WaitingForTarget: {
     means: "The Proxy can be reached, but no Target has a session with it, so consumers are refused.",
     todo: "Make the Target (spec.proxyEndpoint = the Proxy's status.proxyEndpoint, same secret), or read the log of its pod.",
+    isForDoctor: true,
   },
   Connecting: {
     means: "The target pod runs but has no session with the proxy.",
     todo: "Check that spec.proxyEndpoint can be reached from its node and that both Secrets are equal; the pod's log names the cause.",
+    isForDoctor: true,
   },
   PodsStarting: { means: "No pod runs yet, and none reports an error.", todo: "Wait." },
   PodsFailing: {
     means: "Pods cannot be made, scheduled or started, or crash; the message is Kubernetes' or the agent's own.",
     todo: "Do what the message says: image name and pull secrets, node selectors and taints, quota, Pod Security, settings.",
+    isForDoctor: true,
     isProblem: true,
   },
   ProgressDeadline: {
     means: "The newest revision of the pods did not become ready within 10 minutes.",
     todo: "Read the new pod's log and events; the old pod goes on serving meanwhile.",
+    isForDoctor: true,
     isProblem: true,
   },
   NodeNotReady: {

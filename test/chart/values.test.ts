@@ -62,6 +62,7 @@ describe("the notes after an install", () => {
     const text = await notes();
     expect(text).toContain("kubectl --namespace tunnels rollout status deployment/blue-netaminity");
     expect(text).toContain("kind: Tunnel");
+    expect(text).toContain("netaminity doctor tunnel/private-api");
     expect(text).toContain("--set config.proxyHost=HOST");
     expect(text).toContain("in all namespaces");
   });
