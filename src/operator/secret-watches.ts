@@ -17,7 +17,7 @@ export interface SecretWatches {
   isWatched(namespace: string, name: string): boolean;
 }
 
-/** Each watch is a connection, of which Bun allows 256 in all by default. Secrets beyond are asked for from time to time. */
+/** Each watch is a request that stays open (see runtime.ts). Secrets beyond are asked for from time to time. */
 const maxWatches = 64;
 
 /** Milliseconds to wait for the first word of a watch that was just started, before asking directly. */
