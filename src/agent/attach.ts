@@ -1,4 +1,3 @@
-import { parseHostPort } from "../endpoint.ts";
 import { answer, attachedProof, attachProof, keyOf, matches, sessionKey, toHex } from "./auth.ts";
 import { challengeInstance, parseUuid } from "./challenge.ts";
 import { MessageConnection } from "./message-connection.ts";
@@ -45,7 +44,12 @@ class Steps {
   /** The next message. Rejects when the connection ends or nothing comes in time; then the wire is reset. */
   async next(): Promise<Message> {
     const { connection } = this;
-    const limit = setTimeout(() => connection.fail(new ProtocolError("the proxy did not answer in time")), stepTimeout);
+    const limit = setTimeout(() => {
+      const cause = new ProtocolError("the proxy did not answer in time");
+      connection.fail(cause);
+      // A connection that ended between two steps tells nobody any more.
+      this.#step.reject(cause);
+    }, stepTimeout);
     try {
       connection.proceed();
       const message = await this.#step.promise;
@@ -105,17 +109,16 @@ async function attachToNetaminity(
   const message = await steps.next();
   if (message.name === "Error") throw new RefusedByProxy(`the proxy says: ${message.value}`);
   if (message.name !== "Attached") throw new ProtocolError(`unexpected ${message.name} in a handshake`);
-  const { session, proof, address: own } = message.value;
+  const { session, proof, address: proxyAddress } = message.value;
   if (!matches(attachedProof(key, challenge, nonce, session), proof)) {
     throw new RefusedByProxy("the proxy does not know the secret");
   }
   const { host: address, port } = wire.remote;
-  const direct = own === undefined ? undefined : parseHostPort(own);
   const identity = {
     address,
     port,
     instance,
-    direct,
+    proxyAddress,
     session,
     key: sessionKey(key, challenge, nonce, session),
     secret,

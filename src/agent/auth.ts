@@ -30,6 +30,14 @@ export const attachProof = (key: Key, challenge: Uint8Array, nonce: string, targ
 export const attachedProof = (key: Key, challenge: Uint8Array, nonce: string, session: string): Uint8Array =>
   mac(key, "netaminity attached 1\0", challenge, raw(nonce), raw(session));
 
+/** What a proxy shows to the next one when it hands a consumer over. Addresses contain no zero byte. */
+export const serveProof = (key: Key, challenge: Uint8Array, nonce: string, from: string, to: string): Uint8Array =>
+  mac(key, "netaminity serve 1\0", challenge, raw(nonce), `${from}\0${to}`);
+
+/** What the next proxy shows in return. */
+export const servingProof = (key: Key, challenge: Uint8Array, nonce: string): Uint8Array =>
+  mac(key, "netaminity serving 1\0", challenge, raw(nonce));
+
 /** The key of one session, which its data connections prove to know. */
 export const sessionKey = (key: Key, challenge: Uint8Array, nonce: string, session: string): Key =>
   mac(key, "netaminity session 1\0", challenge, raw(nonce), raw(session));

@@ -32,12 +32,15 @@ export class BoreSession implements ProxySession {
       core.refuse(consumer, new StreamError("lost", "no connection came for it in time"));
     });
     this.#heartbeat = setInterval(() => control.send("Heartbeat", null), heartbeatInterval);
-    control.handOver({
-      message: ({ name }) => control.fail(new ProtocolError(`unexpected ${name} in a session`)),
-      over: (cause) => this.#end(cause),
-    });
     // The protocol has no answer to a heartbeat: only the kernel can notice a target that has vanished.
     control.wire.keepAlive(tunnelKeepAlive);
+  }
+
+  begin(): void {
+    this.#control.handOver({
+      message: ({ name }) => this.#control.fail(new ProtocolError(`unexpected ${name} in a session`)),
+      over: (cause) => this.#end(cause),
+    });
   }
 
   get available(): boolean {

@@ -1,5 +1,6 @@
 import { formatHostPort } from "../endpoint.ts";
 import type { Pipe } from "./pipe.ts";
+import type { StreamFacts } from "./streams.ts";
 import type { Wire, WireOwner } from "./wire.ts";
 
 /** Starts of one consumer before it is given up: each cost a connection that died under it. */
@@ -26,11 +27,13 @@ export class Consumer implements WireOwner {
   #tries = 0;
   #gone: (() => void) | undefined;
 
-  /** `early` are bytes that came with a PROXY protocol header. */
+  /** `early` are bytes that came with a PROXY protocol header, or from the proxy that handed the consumer over. */
   constructor(
     readonly wire: Wire,
     addresses: { from: string; to: string } = { from: formatHostPort(wire.remote), to: formatHostPort(wire.local) },
     early: Uint8Array = nothing,
+    /** Another proxy has handed it over: it must not go further from one to the next. */
+    readonly isHandedOver = false,
   ) {
     this.from = addresses.from;
     this.to = addresses.to;
@@ -81,3 +84,5 @@ export class Consumer implements WireOwner {
     this.#gone?.();
   }
 }
+
+export const factsOf = ({ id, from, since }: Consumer): StreamFacts => ({ stream: id, peer: from, since });

@@ -3,6 +3,8 @@ import type { Wire, WireOwner } from "./wire.ts";
 
 /** Milliseconds that a data connection stays idle before a new one takes its place: routers and load balancers forget old ones. */
 const idleLifetime = 300_000;
+/** Data connections a target may keep idle at a proxy; a sane one never comes near. */
+export const maxIdle = 1024;
 
 /** What a data connection tells the session it belongs to. */
 export interface DataConnectionOwner {

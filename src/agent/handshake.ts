@@ -3,12 +3,22 @@ import { errorText } from "../errors.ts";
 import type { Log } from "../log.ts";
 import type { AgentMetrics } from "../metrics.ts";
 import type { Secrets } from "../secret.ts";
-import { answer, attachedProof, attachProof, keyOf, matches, sessionKey, toHex } from "./auth.ts";
+import {
+  answer,
+  attachedProof,
+  attachProof,
+  keyOf,
+  matches,
+  serveProof,
+  servingProof,
+  sessionKey,
+  toHex,
+} from "./auth.ts";
 import { formatUuid, makeChallenge } from "./challenge.ts";
 import { Deadlines } from "./deadlines.ts";
 import { MessageConnection } from "./message-connection.ts";
 import { type Message, type Messages, ProtocolError } from "./protocol.ts";
-import type { SessionIdentity } from "./proxy-session.ts";
+import type { SessionIdentity } from "./proxy-core.ts";
 import { Quota } from "./quota.ts";
 import { afterNextPoll } from "./turn.ts";
 import type { Wire } from "./wire.ts";
@@ -26,6 +36,8 @@ export interface Arrivals {
   accept(id: string, wire: Wire, firstBytes: Uint8Array): boolean;
   /** A data connection of a session; false when the session is unknown or its proof wrong. */
   join(wire: Wire, join: Messages["Join"]): boolean;
+  /** A consumer that another proxy hands over; `early` are bytes that came already. */
+  consumer(wire: Wire, addresses: { from: string; to: string }, early: Uint8Array): void;
 }
 
 export interface HandshakeOptions {
@@ -143,6 +155,9 @@ export class Handshakes {
       case "Attach":
         this.#attach(peer, message.value);
         return;
+      case "Serve":
+        this.#serve(peer, message.value);
+        return;
       case "Join": {
         // From here on the wire may have another owner, who may have used it already.
         const { wire } = peer.connection.release();
@@ -167,6 +182,15 @@ export class Handshakes {
       address: formatHostPort(connection.wire.local),
     });
     this.arrivals.session(connection, { session, target, key: sessionKey(key, challenge, nonce, session) });
+  }
+
+  #serve(peer: Peer, { from, to, nonce, proof }: Messages["Serve"]): void {
+    const challenge = challengeOf(peer);
+    const key = this.#keyFor((candidate) => matches(serveProof(candidate, challenge, nonce, from, to), proof));
+    this.#pending.delete(peer);
+    peer.connection.send("Serving", { proof: toHex(servingProof(key, challenge, nonce)) });
+    const { wire, rest } = peer.connection.release();
+    this.arrivals.consumer(wire, { from, to }, rest);
   }
 
   /** The key of the valid secret that `fits`. Tries all of them, so that time does not tell which. */

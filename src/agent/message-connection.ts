@@ -23,6 +23,8 @@ export class MessageConnection implements WireOwner {
   #reader = new MessageReader();
   #handler: MessageHandler | undefined;
   #held = false;
+  /** Why the connection is over. */
+  #end: Error | undefined;
 
   constructor(
     readonly wire: Wire,
@@ -43,8 +45,12 @@ export class MessageConnection implements WireOwner {
     if (this.wire.backlog > maxBacklog) this.fail(new ProtocolError("the peer does not read its messages"));
   }
 
-  /** Another handler takes over; it gets the messages from the next one on, also held ones. */
+  /** Another handler takes over; it gets the messages from the next one on, also held ones, and the end, also when that has come already. */
   handOver(handler: MessageHandler): void {
+    if (this.#end !== undefined) {
+      handler.over(this.#end);
+      return;
+    }
     this.#handler = handler;
     this.wire.owner = this;
     this.proceed();
@@ -72,8 +78,14 @@ export class MessageConnection implements WireOwner {
   }
 
   fail(cause: Error): void {
+    this.wire.reset();
+    this.#over(cause);
+  }
+
+  #over(cause: Error): void {
     const handler = this.#handler;
-    this.reset();
+    this.#handler = undefined;
+    this.#end ??= cause;
     handler?.over(cause);
   }
 
@@ -107,8 +119,6 @@ export class MessageConnection implements WireOwner {
   }
 
   closed(cause: Error | undefined): void {
-    const handler = this.#handler;
-    this.#handler = undefined;
-    handler?.over(cause ?? new PeerClosed());
+    this.#over(cause ?? new PeerClosed());
   }
 }

@@ -3,6 +3,9 @@
  * a NUL byte; the messages after `Error` are netaminity's extension and are sent only to a peer that offered it. docs/INTERNAL.md has the whole story.
  */
 
+import { isIP } from "node:net";
+import { parseHostPort } from "../endpoint.ts";
+
 /** Bytes of one frame without its NUL, as in bore (`MAX_FRAME_LENGTH`). */
 export const maxFrameLength = 256;
 
@@ -39,6 +42,12 @@ export interface Messages {
   Open: number;
   /** Either side, control connection: no new streams on this session; running ones go on. */
   Drain: null;
+  /** Target, control connection: consumers are to be served by the proxy at this `host:port` from now on, which has a session too. */
+  Moved: string;
+  /** Proxy, new connection to that other proxy: serve this consumer, whose connection is `from` and `to`; its bytes follow the answer. */
+  Serve: { from: string; to: string; nonce: string; proof: string };
+  /** That other proxy: it does; bytes of the stream follow. */
+  Serving: { proof: string };
   /** Target, new connection: a data connection of that session, the `number`-th. */
   Join: { session: string; number: number; proof: string };
   /**
@@ -67,6 +76,8 @@ const isHex = (bytes: number) => {
   const pattern = new RegExp(`^[0-9a-f]{${bytes * 2}}$`);
   return (value: unknown): value is string => isString(value) && pattern.test(value);
 };
+/** Numeric, so that nothing has to be resolved. */
+const isAddress = (value: unknown): value is string => isString(value) && isIP(parseHostPort(value)?.host ?? "") !== 0;
 const isRecord = (value: unknown): value is Record<string, unknown> => typeof value === "object" && value !== null;
 const isId = isHex(16);
 const isTag = isHex(32);
@@ -90,6 +101,10 @@ const checks: { [Name in MessageName]: Check<Name> } = {
   Pong: isCount,
   Open: isCount,
   Drain: isNothing,
+  Moved: isAddress,
+  Serve: (value): value is Messages["Serve"] =>
+    isRecord(value) && isString(value.from) && isString(value.to) && isId(value.nonce) && isTag(value.proof),
+  Serving: (value): value is Messages["Serving"] => isRecord(value) && isTag(value.proof),
   Join: (value): value is Messages["Join"] =>
     isRecord(value) && isId(value.session) && isCount(value.number) && isTag(value.proof),
   Start: (value): value is Messages["Start"] =>

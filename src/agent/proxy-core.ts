@@ -1,7 +1,17 @@
+import type { HostPort } from "../endpoint.ts";
 import type { Log } from "../log.ts";
 import type { AgentMetrics } from "../metrics.ts";
+import type { Key } from "./auth.ts";
 import type { Consumer } from "./consumer.ts";
 import type { StreamError, Streams } from "./streams.ts";
+
+export interface SessionIdentity {
+  /** 16 bytes, hexadecimal. */
+  session: string;
+  /** Names the target's process; a newer session of the same process replaces the older one. */
+  target: string;
+  key: Key;
+}
 
 /** A target that is attached to the proxy. */
 export interface ProxySession {
@@ -13,6 +23,8 @@ export interface ProxySession {
   readonly waiting: number;
   /** Takes new streams: not drained, and heard of lately. */
   readonly available: boolean;
+  /** Hears the target from now on: the proxy knows the session. */
+  begin(): void;
   /** Brings the consumer to the backend. `available` was true. */
   take(consumer: Consumer): void;
   /** A newer session has come in its place: it takes no new streams. */
@@ -32,6 +44,8 @@ export interface ProxyCore {
   readonly deadline: number;
   /** Gives the consumer to the best session, or resets it when there is none. */
   place(consumer: Consumer): void;
+  /** Brings the consumer to another proxy, which serves it in our place. */
+  handOver(consumer: Consumer, successor: HostPort): void;
   /** Resets a consumer that cannot be served. */
   refuse(consumer: Consumer, cause: StreamError): void;
   /** The session takes no streams any more. Its cause is absent when it had been drained. */

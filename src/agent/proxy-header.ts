@@ -1,5 +1,5 @@
 import { isIP, isIPv4 } from "node:net";
-import { parseHostPort } from "../endpoint.ts";
+import { formatHostPort, type HostPort, parseHostPort } from "../endpoint.ts";
 
 /**
  * The PROXY protocol, versions 1 and 2 (haproxy.org, proxy-protocol.txt): a header before the first byte of a connection that tells
@@ -46,7 +46,13 @@ function parseV1(buffer: Buffer): ProxyHeader | undefined {
   if (version === undefined || length > maxLengthV1 || isIP(source) !== version || isIP(target) !== version) {
     throw new ProxyHeaderError("the PROXY protocol header is malformed");
   }
-  return { addresses: { from: join(source, readPort(sourcePort)), to: join(target, readPort(targetPort)) }, length };
+  return {
+    addresses: {
+      from: formatHostPort({ host: source, port: readPort(sourcePort) }),
+      to: formatHostPort({ host: target, port: readPort(targetPort) }),
+    },
+    length,
+  };
 }
 
 function readPort(text: string | undefined): number {
@@ -75,14 +81,12 @@ function parseV2(buffer: Buffer): ProxyHeader | undefined {
   const ports = 16 + 2 * size;
   return {
     addresses: {
-      from: join(at(16), buffer.readUInt16BE(ports)),
-      to: join(at(16 + size), buffer.readUInt16BE(ports + 2)),
+      from: formatHostPort({ host: at(16), port: buffer.readUInt16BE(ports) }),
+      to: formatHostPort({ host: at(16 + size), port: buffer.readUInt16BE(ports + 2) }),
     },
     length,
   };
 }
-
-const join = (host: string, port: number): string => (host.includes(":") ? `[${host}]:${port}` : `${host}:${port}`);
 
 function formatAddress(bytes: Uint8Array): string {
   if (bytes.length === 4) return [...bytes].join(".");
@@ -95,8 +99,8 @@ function formatAddress(bytes: Uint8Array): string {
 
 /** The header for a connection between `from` and `to` (`host:port`); without them, or when they are no addresses, one that says "unknown". */
 export function makeProxyHeader(version: ProxyProtocol, from: string | undefined, to: string | undefined): Uint8Array {
-  const source = from === undefined ? undefined : parseHostPort(from);
-  const target = to === undefined ? undefined : parseHostPort(to);
+  const source = readEnd(from);
+  const target = readEnd(to);
   if (source === undefined || target === undefined || isIP(source.host) === 0 || isIP(target.host) === 0) {
     return version === "v1"
       ? Buffer.from("PROXY UNKNOWN\r\n")
@@ -112,6 +116,12 @@ export function makeProxyHeader(version: ProxyProtocol, from: string | undefined
   addresses.writeUInt16BE(source.port, addresses.length - 4);
   addresses.writeUInt16BE(target.port, addresses.length - 2);
   return Buffer.concat([signature, Buffer.from([0x21, isV4 ? 0x11 : 0x21, 0, addresses.length]), addresses]);
+}
+
+/** The zone of a link-local address (`fe80::1%eth0`) means nothing elsewhere, and neither version has a place for it. */
+function readEnd(text: string | undefined): HostPort | undefined {
+  const end = text === undefined ? undefined : parseHostPort(text);
+  return end === undefined ? undefined : { ...end, host: end.host.replace(/%.*$/, "") };
 }
 
 const asIPv6 = (host: string): string => (isIPv4(host) ? `::ffff:${host}` : host);

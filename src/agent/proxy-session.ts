@@ -1,13 +1,13 @@
-import { formatHostPort } from "../endpoint.ts";
-import { joinProof, type Key, matches, startProof, toHex } from "./auth.ts";
+import { formatHostPort, type HostPort, parseHostPort } from "../endpoint.ts";
+import { joinProof, matches, startProof, toHex } from "./auth.ts";
 import type { Consumer } from "./consumer.ts";
-import { DataConnection, type DataConnectionOwner } from "./data-connection.ts";
+import { DataConnection, type DataConnectionOwner, maxIdle } from "./data-connection.ts";
 import { Deadlines } from "./deadlines.ts";
 import { dialTimeout } from "./dial.ts";
 import type { MessageConnection } from "./message-connection.ts";
 import type { Pipe } from "./pipe.ts";
 import { encode, type Message, type Messages, ProtocolError } from "./protocol.ts";
-import type { ProxyCore, ProxySession } from "./proxy-core.ts";
+import type { ProxyCore, ProxySession, SessionIdentity } from "./proxy-core.ts";
 import { Pulse } from "./pulse.ts";
 import { knownResult } from "./refusals.ts";
 import { tunnelKeepAlive } from "./socket-options.ts";
@@ -15,27 +15,9 @@ import { StreamError } from "./streams.ts";
 import { UsedNumbers } from "./used-numbers.ts";
 import type { Wire } from "./wire.ts";
 
-/** Data connections a target may keep idle here; a sane one never comes near. */
-const maxIdle = 1024;
-
-/** A consumer was handed to a data connection and the target has not answered yet. */
-interface Start {
-  consumer: Consumer;
-  pipe: Pipe;
-}
-
-export interface SessionIdentity {
-  /** 16 bytes, hexadecimal. */
-  session: string;
-  /** Names the target's process; a newer session of the same process replaces the older one. */
-  target: string;
-  key: Key;
-}
-
 /** A session with a netaminity target: a control connection and a pool of idle data connections. */
 export class NetaminitySession implements ProxySession, DataConnectionOwner {
   readonly peer: string;
-  readonly identity: SessionIdentity;
   streams = 0;
   #core: ProxyCore;
   #control: MessageConnection;
@@ -45,14 +27,20 @@ export class NetaminitySession implements ProxySession, DataConnectionOwner {
   #numbers = new UsedNumbers();
   #idle: DataConnection[] = [];
   #waiting: Deadlines<Consumer>;
-  #starts = new Map<DataConnection, Start>();
+  /** Consumers that were handed to a data connection and have no answer of the target yet. */
+  #starts = new Map<DataConnection, { consumer: Consumer; pipe: Pipe }>();
   #answers: Deadlines<DataConnection>;
   #wanted = 0;
+  /** Where the target has another session now. Data connections of this one are hard to come by. */
+  #successor: HostPort | undefined;
 
-  constructor(core: ProxyCore, control: MessageConnection, identity: SessionIdentity) {
+  constructor(
+    core: ProxyCore,
+    control: MessageConnection,
+    readonly identity: SessionIdentity,
+  ) {
     this.#core = core;
     this.#control = control;
-    this.identity = identity;
     this.peer = formatHostPort(control.wire.remote);
     this.#waiting = new Deadlines(core.deadline, (consumer) => {
       this.#leave(consumer);
@@ -68,8 +56,11 @@ export class NetaminitySession implements ProxySession, DataConnectionOwner {
       // The target has to learn of it: when it is heard again, it must not take this session for alive.
       () => control.fail(new ProtocolError("the target is silent")),
     );
-    control.handOver({ message: (message) => this.#message(message), over: (cause) => this.#end(cause) });
     control.wire.keepAlive(tunnelKeepAlive);
+  }
+
+  begin(): void {
+    this.#control.handOver({ message: (message) => this.#message(message), over: (cause) => this.#end(cause) });
   }
 
   get available(): boolean {
@@ -89,8 +80,12 @@ export class NetaminitySession implements ProxySession, DataConnectionOwner {
   }
 
   take(consumer: Consumer): void {
-    this.streams += 1;
     const connection = this.#takeFresh();
+    if (connection === undefined && this.#successor !== undefined && !consumer.isHandedOver) {
+      this.#core.handOver(consumer, this.#successor);
+      return;
+    }
+    this.streams += 1;
     if (connection !== undefined) {
       this.#core.metrics.poolHits.inc();
       this.#begin(connection, consumer);
@@ -166,7 +161,7 @@ export class NetaminitySession implements ProxySession, DataConnectionOwner {
     const { consumer, pipe } = start;
     const untouched = pipe.forth.bytes === 0 && !pipe.forth.finished;
     if (untouched && consumer.tryAgain()) {
-      this.#core.streams.abandon(pipe);
+      this.#core.streams.abandon(pipe, consumer.id);
       this.#forget(connection);
       this.streams -= 1;
       connection.wire.reset();
@@ -262,6 +257,11 @@ export class NetaminitySession implements ProxySession, DataConnectionOwner {
       case "Pong":
         this.#pulse.answered(message.value);
         return;
+      case "Moved":
+        this.#successor = parseHostPort(message.value);
+        this.#core.log.info("the target has moved on", { peer: this.peer, successor: message.value });
+        this.#placeWaiting();
+        return;
       case "Drain":
         this.#draining = true;
         this.#core.log.info("session drained by its target", { peer: this.peer, streams: this.streams });
@@ -287,6 +287,10 @@ export class NetaminitySession implements ProxySession, DataConnectionOwner {
   /** Gives up the pool and sends waiting consumers elsewhere. */
   #stopTaking(): void {
     for (const connection of this.#idle.splice(0)) connection.wire.reset();
+    this.#placeWaiting();
+  }
+
+  #placeWaiting(): void {
     for (const consumer of this.#waiting.items()) {
       this.#leave(consumer);
       this.#core.place(consumer);

@@ -4,7 +4,8 @@ import type { Log } from "../log.ts";
 import type { AgentMetrics } from "../metrics.ts";
 import type { Secrets } from "../secret.ts";
 import { BoreSession } from "./bore-session.ts";
-import { Consumer } from "./consumer.ts";
+import { Consumer, factsOf } from "./consumer.ts";
+import { handOver } from "./hand-over.ts";
 import { Handshakes } from "./handshake.ts";
 import type { ProxyCore, ProxySession } from "./proxy-core.ts";
 import { readProxyHeader } from "./proxy-header-reader.ts";
@@ -12,7 +13,7 @@ import { NetaminitySession } from "./proxy-session.ts";
 import { Quota } from "./quota.ts";
 import { tunnelKeepAlive } from "./socket-options.ts";
 import { type Listener, listenWires } from "./sockets.ts";
-import { StreamError, type StreamFacts, Streams } from "./streams.ts";
+import { StreamError, Streams } from "./streams.ts";
 import { afterNextPoll } from "./turn.ts";
 import { type Wire, wires } from "./wire.ts";
 
@@ -51,8 +52,6 @@ export async function startProxy(options: ProxyOptions): Promise<ProxyRole> {
 /** Consumers that are read before they are placed, at most. */
 const maxReadAhead = 64;
 
-const factsOf = ({ id, from, since }: Consumer): StreamFacts => ({ stream: id, peer: from, since });
-
 /** 28 random bits. */
 const randomInstance = (): number => new DataView(crypto.getRandomValues(new Uint8Array(4)).buffer).getUint32(0) >>> 4;
 
@@ -88,6 +87,7 @@ class TunnelProxy implements ProxyCore, ProxyRole {
         boreSession: (control) => this.#openBore(new BoreSession(this, control)),
         session: (control, identity) => this.#openNetaminity(new NetaminitySession(this, control, identity)),
         accept: (id, wire, first) => this.#bore().some((session) => session.accept(id, wire, first)),
+        consumer: (wire, addresses, early) => this.place(new Consumer(wire, addresses, early, true)),
         join: (wire, join) =>
           this.#netaminity()
             .find((one) => one.identity.session === join.session)
@@ -151,6 +151,11 @@ class TunnelProxy implements ProxyCore, ProxyRole {
     else this.refuse(consumer, new StreamError("no_session", "no target is attached"));
   }
 
+  handOver(consumer: Consumer, successor: HostPort): void {
+    this.metrics.moved.inc();
+    void handOver(consumer, successor, this.#options.secrets, this);
+  }
+
   refuse(consumer: Consumer, cause: StreamError): void {
     consumer.wire.reset();
     this.streams.failed(factsOf(consumer), cause);
@@ -160,6 +165,9 @@ class TunnelProxy implements ProxyCore, ProxyRole {
     this.#sessions.push(session);
     this.metrics.sessionsOpened.inc({ protocol });
     this.log.info("session up", { peer: session.peer, protocol, sessions: this.#sessions.length });
+    session.begin();
+    // A target that was in its handshake when the drain began has to learn of it too.
+    if (this.#draining) session.drain();
   }
 
   closed(session: ProxySession, cause: Error | undefined): void {
@@ -189,12 +197,18 @@ class TunnelProxy implements ProxyCore, ProxyRole {
   #arrive(wire: Wire): void {
     if (this.#options.acceptProxyProtocol) {
       readProxyHeader(wire, {
-        read: (addresses, early) => this.place(new Consumer(wire, addresses, early)),
+        read: (addresses, early) => {
+          const consumer = new Consumer(wire, addresses, early);
+          this.streams.expect(consumer.id);
+          this.place(consumer);
+        },
         failed: (reason) => this.refuse(new Consumer(wire), new StreamError("bad_header", reason)),
       });
       return;
     }
-    this.#arrived.push(new Consumer(wire));
+    const consumer = new Consumer(wire);
+    this.streams.expect(consumer.id);
+    this.#arrived.push(consumer);
     if (this.#arrived.length === 1) afterNextPoll(() => this.#placeArrived());
     // Bounds what is read ahead when many come at once.
     if (this.#arrived.length > maxReadAhead) wire.pause();

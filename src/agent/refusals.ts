@@ -11,7 +11,7 @@ const maxReason = 180;
 
 const leaving = new Deadlines<Wire>(readTimeout, (wire) => wire.reset());
 
-/** Tells the proxy why a backend is not connected. The wire stays unread: closing it over unread bytes would destroy the message. */
+/** Tells the proxy why a backend is not connected. The wire stays open until the proxy closes it: closing it over unread bytes would destroy the message. */
 export function refuse(wire: Wire, { result, message }: StreamError): void {
   const owner: WireOwner = {
     received() {},

@@ -47,7 +47,7 @@ class Answer implements WireOwner {
 }
 
 /** Tells the proxy that the backend (the right side of the pipe) is connected, together with its first bytes if they come at once. */
-export function answerWithFirstBytes(_: Wire, pipe: Pipe): void {
+export function answerWithFirstBytes(pipe: Pipe): void {
   const { source } = pipe.back;
   const answer = new Answer(source, pipe);
   source.owner = answer;

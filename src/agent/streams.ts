@@ -31,6 +31,8 @@ export interface StreamFacts {
 /** All streams of a role: their number, their end in log and metrics, and the wait for the last one. */
 export class Streams {
   #running = new Set<Pipe>();
+  /** Numbers of streams that are being started. */
+  #expected = new Set<number>();
   #waiting: (() => void)[] = [];
   #lines = new Quota(20, 5);
   #log: Log;
@@ -46,6 +48,11 @@ export class Streams {
     return this.#running.size;
   }
 
+  /** A stream is being started: a drain waits for it as for a running one, until it is opened or has failed. */
+  expect(stream: number): void {
+    this.#expected.add(stream);
+  }
+
   /** Joins the consumer's side (left) and the backend's side (right). Neither direction runs before the caller attaches it. */
   open(left: Wire, right: Wire, facts: StreamFacts, over: () => void): Pipe {
     const totals = { forth: this.#metrics.toBackend, back: this.#metrics.toConsumer };
@@ -54,24 +61,28 @@ export class Streams {
       this.#report(facts, end, pipe);
       over();
     });
+    this.#expected.delete(facts.stream);
     this.#running.add(pipe);
     return pipe;
   }
 
-  /** Forgets a stream whose start is going to be tried again with other wires. */
-  abandon(pipe: Pipe): void {
+  /** Forgets the start of `stream`, which is going to be tried again with other wires. */
+  abandon(pipe: Pipe, stream: number): void {
     pipe.abandon();
+    this.#expected.add(stream);
     this.#remove(pipe);
   }
 
   /** A consumer that never became a stream. */
   failed(facts: StreamFacts, cause: StreamError): void {
+    this.#expected.delete(facts.stream);
     this.#report(facts, { cause, left: false });
+    this.#settle();
   }
 
-  /** Waits until no stream runs, `timeout` milliseconds at most, then resets the rest. */
+  /** Waits until no stream runs or is being started, `timeout` milliseconds at most, then resets the rest. */
   async drain(timeout: number): Promise<void> {
-    if (this.#running.size > 0) {
+    if (!this.#isIdle) {
       await new Promise<void>((resolve) => {
         const timer = setTimeout(resolve, timeout);
         this.#waiting.push(() => {
@@ -89,7 +100,15 @@ export class Streams {
 
   #remove(pipe: Pipe): void {
     this.#running.delete(pipe);
-    if (this.#running.size === 0) for (const resolve of this.#waiting.splice(0)) resolve();
+    this.#settle();
+  }
+
+  get #isIdle(): boolean {
+    return this.#running.size === 0 && this.#expected.size === 0;
+  }
+
+  #settle(): void {
+    if (this.#isIdle) for (const resolve of this.#waiting.splice(0)) resolve();
   }
 
   #report({ stream, peer, since }: StreamFacts, { cause, left }: PipeEnd, pipe?: Pipe): void {

@@ -1,3 +1,4 @@
+import { errorText } from "../errors.ts";
 import { answer, keyOf, toHex } from "./auth.ts";
 import { parseUuid } from "./challenge.ts";
 import { connectFirst } from "./dial.ts";
@@ -26,6 +27,7 @@ export class BoreTargetSession implements TargetSession {
   readonly protocol = "bore";
   readonly address: string;
   readonly instance = undefined;
+  readonly proxyAddress = undefined;
   readonly boundPort: number;
   readonly secret: string;
   readonly pool = { idle: 0, opening: 0, wanted: 0 };
@@ -48,7 +50,6 @@ export class BoreTargetSession implements TargetSession {
     this.address = identity.address;
     this.boundPort = identity.boundPort;
     this.secret = identity.secret;
-    control.handOver({ message: (message) => this.#message(message), over: (cause) => this.#end(cause) });
     control.wire.keepAlive(tunnelKeepAlive);
     this.#watch = setInterval(
       () => {
@@ -56,6 +57,12 @@ export class BoreTargetSession implements TargetSession {
       },
       Math.max(10, core.deadline / 6),
     );
+  }
+
+  moved(): void {}
+
+  begin(): void {
+    this.#control.handOver({ message: (message) => this.#message(message), over: (cause) => this.#end(cause) });
   }
 
   /** The protocol has no word for it: ending the session makes the server close its consumer port. */
@@ -93,7 +100,7 @@ export class BoreTargetSession implements TargetSession {
       const rest = await authenticate(wire, secret, id);
       this.#serve(wire, rest);
     } catch (cause) {
-      this.#core.log.debug("no connection for a consumer", { reason: (cause as Error).message });
+      this.#core.log.debug("no connection for a consumer", { reason: errorText(cause) });
     } finally {
       this.#accepting -= 1;
     }
@@ -105,7 +112,7 @@ export class BoreTargetSession implements TargetSession {
       this.streams -= 1;
       if (this.streams === 0) this.#events.unused();
     };
-    const connected = (_: Wire, pipe: Pipe) => pipe.attach(pipe.back, new Uint8Array(0));
+    const connected = (pipe: Pipe) => pipe.attach(pipe.back, new Uint8Array(0));
     const request = {
       wire,
       firstBytes,

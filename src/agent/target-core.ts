@@ -44,6 +44,12 @@ export interface TargetSession {
   readonly streams: number;
   readonly pool: { idle: number; opening: number; wanted: number };
   readonly roundTrip: number | undefined;
+  /** Hears the proxy from now on: the target knows the session. */
+  begin(): void;
+  /** Where the proxy itself was reached, as it says: other proxies of its cluster can reach it there. */
+  readonly proxyAddress: string | undefined;
+  /** Tells the proxy that this target has another session, with the proxy at that address. */
+  moved(to: string): void;
   /** Asks the proxy for no new streams; resolves when none can come any more. */
   drain(): Promise<void>;
   /** Ends the session; running streams go on. */

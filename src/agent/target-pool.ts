@@ -1,4 +1,3 @@
-import type { HostPort } from "../endpoint.ts";
 import { joinProof, type Key, matches, startProof, toHex } from "./auth.ts";
 import { type Backoff, makeBackoff } from "./backoff.ts";
 import { challengeInstance, parseUuid } from "./challenge.ts";
@@ -20,11 +19,6 @@ export interface PoolOptions {
   port: number;
   /** The proxy's process, from its challenge. */
   instance: number;
-  /**
-   * The proxy's own address, behind the one above. It may be out of reach from here, and is tried only when the other leads to another proxy:
-   * that is so while a Service is led from one proxy pod to the next, and the former one still gets consumers.
-   */
-  direct: HostPort | undefined;
   session: string;
   key: Key;
   min: number;
@@ -44,10 +38,6 @@ interface Pooled {
   heard: number;
   /** The proxy has shown that it took the connection into its pool. */
   joined: boolean;
-  /** It went to the proxy's own address. */
-  isDirect: boolean;
-  /** Another proxy answered. */
-  strayed: boolean;
 }
 
 /** A target's idle data connections to one proxy. */
@@ -59,8 +49,6 @@ export class TargetPool {
   #owed = 0;
   #number = 0;
   #closed = false;
-  /** The address of the session leads to another proxy now. */
-  #astray = false;
   #backoff: Backoff = makeBackoff({ first: 100, cap: 5000, random: Math.random });
   #retry: Timer | undefined;
 
@@ -115,24 +103,22 @@ export class TargetPool {
   }
 
   async #open(): Promise<void> {
-    const { address, port, direct, session, key } = this.#options;
-    const other = this.#astray ? direct : undefined;
+    const { address, port, session, key } = this.#options;
     this.#opening += 1;
     try {
-      const wire = await connectFirst([other?.host ?? address], other?.port ?? port, openTimeout);
+      const wire = await connectFirst([address], port, openTimeout);
       if (this.#closed) {
         wire.reset();
         return;
       }
       this.#number += 1;
-      this.#add(wire, this.#number, other !== undefined).connection.send("Join", {
+      this.#add(wire, this.#number).connection.send("Join", {
         session,
         number: this.#number,
         proof: toHex(joinProof(key, this.#number)),
       });
     } catch {
       // The control connection notices a proxy that is gone; here it is enough not to insist.
-      this.#astray = false;
       this.#retryLater();
     } finally {
       this.#opening -= 1;
@@ -147,11 +133,11 @@ export class TargetPool {
     }, this.#backoff.next());
   }
 
-  #add(wire: Wire, number: number, isDirect: boolean): Pooled {
+  #add(wire: Wire, number: number): Pooled {
     const pooled: Pooled = {
-      ...{ number, isDirect },
+      number,
       heard: performance.now(),
-      ...{ joined: false, strayed: false },
+      joined: false,
       connection: new MessageConnection(wire, {
         message: (message) => this.#message(pooled, message),
         over: () => this.#remove(pooled),
@@ -164,12 +150,8 @@ export class TargetPool {
 
   #remove(pooled: Pooled): void {
     this.#connections.delete(pooled);
-    if (pooled.strayed && this.#astray) {
-      // The consumer for which it may have been meant still waits.
-      this.#owed += 1;
-      this.fill();
-    } else if (pooled.joined) this.fill();
     // One that never joined says that something is wrong over there; others were used up or aged out.
+    if (pooled.joined) this.fill();
     else this.#retryLater();
   }
 
@@ -209,8 +191,6 @@ export class TargetPool {
   }
 
   #stray(pooled: Pooled): void {
-    this.#astray = this.#options.direct !== undefined && !pooled.isDirect;
-    pooled.strayed = true;
     pooled.connection.fail(new ProtocolError("another proxy answers at this address"));
     this.#options.strayed();
   }

@@ -1,4 +1,3 @@
-import type { HostPort } from "../endpoint.ts";
 import type { Key } from "./auth.ts";
 import type { MessageConnection } from "./message-connection.ts";
 import { type Message, type Messages, ProtocolError } from "./protocol.ts";
@@ -20,8 +19,7 @@ export interface NetaminityIdentity {
   address: string;
   port: number;
   instance: number;
-  /** Where the proxy says that it was reached itself. */
-  direct: HostPort | undefined;
+  proxyAddress: string | undefined;
   session: string;
   key: Key;
   secret: string;
@@ -32,6 +30,7 @@ export class NetaminityTargetSession implements TargetSession {
   readonly protocol = "netaminity";
   readonly address: string;
   readonly instance: number;
+  readonly proxyAddress: string | undefined;
   readonly boundPort = undefined;
   readonly secret: string;
   streams = 0;
@@ -50,6 +49,7 @@ export class NetaminityTargetSession implements TargetSession {
     this.address = identity.address;
     this.instance = identity.instance;
     this.secret = identity.secret;
+    this.proxyAddress = identity.proxyAddress;
     const { deadline, poolMin, poolMax } = core;
     this.#pool = new TargetPool({
       ...identity,
@@ -68,8 +68,11 @@ export class NetaminityTargetSession implements TargetSession {
       () => control.fail(new ProtocolError("the proxy is silent")),
     );
     this.#settling = setInterval(() => this.#pool.size.settle(), settleInterval);
-    control.handOver({ message: (message) => this.#message(message), over: (cause) => this.#end(cause) });
     control.wire.keepAlive(tunnelKeepAlive);
+  }
+
+  begin(): void {
+    this.#control.handOver({ message: (message) => this.#message(message), over: (cause) => this.#end(cause) });
     this.#pool.fill();
   }
 
@@ -79,6 +82,10 @@ export class NetaminityTargetSession implements TargetSession {
 
   get roundTrip(): number | undefined {
     return this.#pulse.roundTrip;
+  }
+
+  moved(to: string): void {
+    if (!this.#over) this.#control.send("Moved", to);
   }
 
   async drain(): Promise<void> {

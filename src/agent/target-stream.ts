@@ -18,7 +18,7 @@ export interface StreamRequest {
   from: string | undefined;
   to: string | undefined;
   /** The backend is connected: tell the proxy, before any byte of the backend, and attach the pipe's flow back. */
-  connected(wire: Wire, pipe: Pipe): void;
+  connected(pipe: Pipe): void;
   /** The backend is not connected: tell the proxy and let go of the wire. */
   failed(wire: Wire, cause: StreamError): void;
   /** The stream is over, however it went. */
@@ -60,6 +60,7 @@ export async function serveStream(request: StreamRequest, backend: Backend, stre
   const { wire, from, to, over } = request;
   lastId += 1;
   const facts = { stream: lastId, peer: from, since: performance.now() };
+  streams.expect(lastId);
   const dialling = new Dialling(wire, request.firstBytes);
   let right: Wire;
   try {
@@ -78,7 +79,7 @@ export async function serveStream(request: StreamRequest, backend: Backend, stre
     return;
   }
   const pipe = streams.open(wire, right, facts, over);
-  request.connected(wire, pipe);
+  request.connected(pipe);
   pipe.attach(pipe.forth, dialling.early);
   if (dialling.finished) pipe.forth.ended();
   wire.resume();

@@ -73,8 +73,8 @@ class Target implements TargetCore, TargetRole {
   #current: TargetSession | undefined;
   /** Sessions with former proxies that still take streams, and the end of that time. */
   #former = new Map<TargetSession, Timer>();
-  /** Sessions that take no new streams and still carry some. */
-  #older = new Set<TargetSession>();
+  /** Sessions that end with their last stream: once they are drained, no further stream can come. */
+  #older = new Map<TargetSession, "draining" | "drained">();
   #since = 0;
   #problem = "no attempt to reach the proxy has ended yet";
   #moving = false;
@@ -119,7 +119,7 @@ class Target implements TargetCore, TargetRole {
   stop(): void {
     this.#stopped = true;
     this.#wake?.();
-    for (const session of [...this.#serving(), ...this.#older]) session.end();
+    for (const session of [...this.#serving(), ...this.#older.keys()]) session.end();
     for (const timer of this.#former.values()) clearTimeout(timer);
     this.streams.reset(new StreamError("drained", "the target stops"));
   }
@@ -189,6 +189,7 @@ class Target implements TargetCore, TargetRole {
       return;
     }
     this.#replace(session);
+    session.begin();
   }
 
   #replace(session: TargetSession): void {
@@ -203,8 +204,10 @@ class Target implements TargetCore, TargetRole {
     const proxy = formatHostPort({ host: session.address, port: this.#options.proxyEndpoint.port });
     this.log.info("session up", { proxy, protocol, consumers: boundPort, moved: older !== undefined || undefined });
     if (older === undefined) return;
+    const isSameProxy = older.instance === session.instance;
+    if (!isSameProxy && session.proxyAddress !== undefined) older.moved(session.proxyAddress);
     // A proxy that drains, or that has this session now instead, gives the older one nothing any more.
-    const wait = drains || older.instance === session.instance ? 0 : handover;
+    const wait = drains || isSameProxy ? 0 : handover;
     this.#former.set(
       older,
       setTimeout(() => this.#leave(older), wait),
@@ -215,13 +218,18 @@ class Target implements TargetCore, TargetRole {
   #leave(session: TargetSession): void {
     clearTimeout(this.#former.get(session));
     if (!this.#former.delete(session)) return;
-    this.#older.add(session);
-    void session.drain().then(() => this.#retire(session));
+    this.#older.set(session, "draining");
+    void session.drain().then(() => {
+      if (this.#older.has(session)) this.#older.set(session, "drained");
+      this.#retire(session);
+    });
   }
 
   /** Ends an older session once its last stream is over. */
   #retire(session: TargetSession): void {
-    if (session.streams === 0 && this.#older.delete(session)) session.end();
+    if (session.streams > 0 || this.#older.get(session) !== "drained") return;
+    this.#older.delete(session);
+    session.end();
   }
 
   #drainedBy(session: TargetSession): void {

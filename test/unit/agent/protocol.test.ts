@@ -19,6 +19,16 @@ const frames: [string, Message][] = [
     { name: "Attach", value: { target: id, nonce: id, proof: tag } },
   ],
   [`{"Attached":{"session":"${id}","proof":"${tag}"}}`, { name: "Attached", value: { session: id, proof: tag } }],
+  [
+    `{"Attached":{"session":"${id}","proof":"${tag}","address":"10.0.0.1:7835"}}`,
+    { name: "Attached", value: { session: id, proof: tag, address: "10.0.0.1:7835" } },
+  ],
+  ['{"Moved":"[2001:db8::1]:7835"}', { name: "Moved", value: "[2001:db8::1]:7835" }],
+  [
+    `{"Serve":{"from":"[2001:db8::1]:1","to":"10.0.0.1:2","nonce":"${id}","proof":"${tag}"}}`,
+    { name: "Serve", value: { from: "[2001:db8::1]:1", to: "10.0.0.1:2", nonce: id, proof: tag } },
+  ],
+  [`{"Serving":{"proof":"${tag}"}}`, { name: "Serving", value: { proof: tag } }],
   ['{"Ping":7}', { name: "Ping", value: 7 }],
   ['{"Pong":7}', { name: "Pong", value: 7 }],
   ['{"Open":3}', { name: "Open", value: 3 }],

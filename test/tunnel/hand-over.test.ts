@@ -1,0 +1,70 @@
+import { describe, expect, setDefaultTimeout, test } from "bun:test";
+import { startRelay } from "../support/relay.ts";
+import { connectTcp, listenEcho, listenTcp, type TcpServer } from "../support/tcp-ends.ts";
+import { type Implementation, metricsOf, untilMetric, untilReady } from "../support/tunnel.ts";
+import { compiled } from "../support/tunnel-compiled.ts";
+import { inProcess } from "../support/tunnel-inprocess.ts";
+import { connectPeer } from "../support/tunnel-peer.ts";
+
+setDefaultTimeout(60_000);
+
+/** A target that has moved from one proxy to another, and the older proxy without idle connections but with consumers still to come. */
+async function openMoved(implementation: Implementation, backend: TcpServer) {
+  await using stack = new AsyncDisposableStack();
+  const older = stack.use(await implementation.startProxy());
+  const relay = stack.use(await startRelay(older.rendezvous));
+  const target = stack.use(await implementation.startTarget({ proxy: relay, backend, sendProxyProtocol: "v1" }));
+  await untilReady(older);
+  const newer = stack.use(await implementation.startProxy());
+  relay.leadTo(newer.rendezvous);
+  await untilMetric(target, "netaminity_sessions", {}, (count) => count === 2, 20_000);
+  const owned = stack.move();
+  return { older, newer, target, [Symbol.asyncDispose]: () => owned.disposeAsync() };
+}
+
+function handOver(implementation: Implementation): void {
+  test("consumers of a former proxy are served through the next one, and the backend hears their own addresses", async () => {
+    await using backend = await listenTcp();
+    await using moved = await openMoved(implementation, backend);
+    const consumers = await Promise.all(Array.from({ length: 30 }, () => connectTcp(moved.older.consumers.port)));
+    for (const consumer of consumers) {
+      await consumer.send("hello");
+      consumer.finish();
+    }
+    await untilMetric(moved.target, "netaminity_streams_open", {}, (count) => count === 30);
+    await Promise.all(backend.sockets.map((socket) => socket.untilFin()));
+    const { port } = moved.older.consumers;
+    const told = backend.sockets.map((socket) => socket.text());
+    const expected = consumers.map(({ localPort }) => `PROXY TCP4 127.0.0.1 127.0.0.1 ${localPort} ${port}\r\nhello`);
+    expect(told.toSorted()).toEqual(expected.toSorted());
+    const throughNewer = (await metricsOf(moved.newer)).sum("netaminity_streams_open");
+    expect(throughNewer).toBeGreaterThan(0);
+    // The answer, the end of the other direction and the end of all come back the same way.
+    for (const socket of backend.sockets) {
+      await socket.send("bye");
+      socket.finish();
+    }
+    for (const consumer of consumers) {
+      await consumer.untilClosed();
+      expect({ text: consumer.text(), reset: consumer.reset }).toEqual({ text: "bye", reset: undefined });
+    }
+  });
+
+  test("a stranger cannot hand a consumer over", async () => {
+    await using backend = await listenEcho();
+    await using proxy = await implementation.startProxy();
+    await using _target = await implementation.startTarget({ proxy: proxy.rendezvous, backend });
+    await untilReady(proxy);
+    const [nonce, proof] = ["00".repeat(16), "00".repeat(32)];
+    await using stranger = await connectPeer(proxy.rendezvous);
+    await stranger.heard(0);
+    await stranger.say({ Serve: { from: "192.0.2.1:1", to: "192.0.2.2:2", nonce, proof } });
+    expect(await stranger.heard(1)).toEqual({ Error: "invalid secret" });
+    const metrics = await metricsOf(proxy);
+    expect([metrics.sum("netaminity_auth_failures_total"), metrics.sum("netaminity_streams_open")]).toEqual([1, 0]);
+  });
+}
+
+for (const implementation of [inProcess, compiled]) {
+  describe(implementation.name, () => handOver(implementation));
+}
