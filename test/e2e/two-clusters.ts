@@ -28,6 +28,8 @@ export function twoClusters(siteNow: () => Site): void {
 
     beforeAll(async () => {
       site = siteNow();
+      // The documented Proxy may run anywhere, and no consumer reaches the private node.
+      await site.cluster.kubectl(["cordon", "private-1"]);
       inner = await startInner(site);
       const secret = randomBytes(32).toString("base64");
       for (const cluster of [site.cluster, inner]) {
@@ -38,6 +40,7 @@ export function twoClusters(siteNow: () => Site): void {
     }, 180_000);
 
     afterAll(async () => {
+      await site.cluster.uncordon("private-1");
       await inner?.stop();
     }, 30_000);
 
