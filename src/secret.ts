@@ -36,7 +36,7 @@ export async function openSecrets(source: SecretSource): Promise<Secrets & Async
   }
   const main = file === undefined ? watchedValue(source.value) : await watchedFile("secret-file", file, log);
   const previous = previousFile === undefined ? undefined : previousSecret(previousFile, log);
-  await previous?.refresh();
+  (await previous?.look())?.();
 
   let stopped = false;
   let timer: Timer | undefined;
@@ -48,9 +48,11 @@ export async function openSecrets(source: SecretSource): Promise<Secrets & Async
     timer.unref();
   };
   const refresh = async () => {
-    // In this order: whoever sees the new secret already then sees the one before it as previous too.
-    await main.refresh();
-    await previous?.refresh();
+    // In this order: whoever sees the new secret already then sees the one before it as previous too. Both count from the same moment on.
+    const changes = [await main.look(), await previous?.look()];
+    for (const apply of changes) {
+      apply?.();
+    }
     if (!stopped) {
       schedule();
     }
@@ -73,8 +75,8 @@ export async function openSecrets(source: SecretSource): Promise<Secrets & Async
 
 interface Watched<Value> {
   value(): Value;
-  /** Looks again; never rejects. */
-  refresh(): Promise<void>;
+  /** Looks again, and resolves with what makes the value the one that was seen; never rejects. */
+  look(): Promise<() => void>;
 }
 
 function watchedValue(given: string | undefined): Watched<string> {
@@ -87,7 +89,7 @@ function watchedValue(given: string | undefined): Watched<string> {
   if (secret === "") {
     throw new UsageError("NETAMINITY_SECRET is empty; accepted: at least one character");
   }
-  return { value: () => secret, refresh: async () => {} };
+  return { value: () => secret, look: async () => () => {} };
 }
 
 async function watchedFile(setting: string, path: string, log: Log): Promise<Watched<string>> {
@@ -100,17 +102,20 @@ async function watchedFile(setting: string, path: string, log: Log): Promise<Wat
   const complain = onceForEach((problem) => log.warn("secret kept, file is unusable", { file: path, reason: problem }));
   return {
     value: () => secret,
-    refresh: async () => {
+    look: async () => {
+      let read = secret;
       try {
-        const read = await readSecret(path);
+        read = await readSecret(path);
         complain(undefined);
+      } catch (error) {
+        complain(errorText(error));
+      }
+      return () => {
         if (read !== secret) {
           secret = read;
           log.info("secret changed", { file: path });
         }
-      } catch (error) {
-        complain(errorText(error));
-      }
+      };
     },
   };
 }
@@ -121,15 +126,19 @@ function previousSecret(path: string, log: Log): Watched<string | undefined> {
   const complain = onceForEach((problem) => log.warn("previous secret is unusable", { file: path, reason: problem }));
   return {
     value: () => secret,
-    refresh: async () => {
+    look: async () => {
+      let read = secret;
       try {
-        secret = await readSecret(path);
+        read = await readSecret(path);
         complain(undefined);
       } catch (error) {
         const absent = errorCode(error) === "ENOENT" || error instanceof EmptySecretError;
-        secret = absent ? undefined : secret;
+        read = absent ? undefined : secret;
         complain(absent ? undefined : errorText(error));
       }
+      return () => {
+        secret = read;
+      };
     },
   };
 }
