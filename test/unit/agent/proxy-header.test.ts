@@ -54,6 +54,15 @@ describe("a PROXY protocol header", () => {
     });
   });
 
+  test("for a link-local address leaves its zone out, which means nothing elsewhere", () => {
+    const ends = ["[fe80::1%eth0]:1", "[fe80::2%eth0]:2"] as const;
+    expect(Buffer.from(makeProxyHeader("v1", ...ends)).toString()).toBe("PROXY TCP6 fe80::1 fe80::2 1 2\r\n");
+    expect(parseProxyHeader(makeProxyHeader("v2", ...ends))?.addresses).toEqual({
+      from: "[fe80::1]:1",
+      to: "[fe80::2]:2",
+    });
+  });
+
   test("between an IPv4 and an IPv6 address is one of IPv6", () => {
     expect(Buffer.from(makeProxyHeader("v1", "192.0.2.1:1", "[2001:db8::2]:2")).toString()).toBe(
       "PROXY TCP6 ::ffff:192.0.2.1 2001:db8::2 1 2\r\n",
