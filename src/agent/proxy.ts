@@ -146,6 +146,7 @@ class TunnelProxy implements ProxyCore, ProxyRole {
   }
 
   place(consumer: Consumer): void {
+    this.streams.expect(consumer.id);
     const session = this.#best();
     if (session !== undefined) session.take(consumer);
     else this.refuse(consumer, new StreamError("no_session", "no target is attached"));
@@ -197,11 +198,7 @@ class TunnelProxy implements ProxyCore, ProxyRole {
   #arrive(wire: Wire): void {
     if (this.#options.acceptProxyProtocol) {
       readProxyHeader(wire, {
-        read: (addresses, early) => {
-          const consumer = new Consumer(wire, addresses, early);
-          this.streams.expect(consumer.id);
-          this.place(consumer);
-        },
+        read: (addresses, early) => this.place(new Consumer(wire, addresses, early)),
         failed: (reason) => this.refuse(new Consumer(wire), new StreamError("bad_header", reason)),
       });
       return;

@@ -54,6 +54,8 @@ const checkTimeout = 2000;
 const handover = 15_000;
 /** A session that held for so many milliseconds was healthy: the next failure starts from the shortest wait. */
 const healthyAfter = 10_000;
+/** One that was lost within so many milliseconds may be lost at once again: the next attempt has to wait. */
+const briefSession = 1000;
 
 export async function startTarget(options: TargetOptions): Promise<TargetRole> {
   return new Target(options);
@@ -78,6 +80,8 @@ class Target implements TargetCore, TargetRole {
   #since = 0;
   #problem = "no attempt to reach the proxy has ended yet";
   #moving = false;
+  /** Milliseconds before the next attempt. */
+  #pause = 0;
   #stopped = false;
   #wake: (() => void) | undefined;
   #lost: Backoff = makeBackoff({ first: 200, cap: 30_000, random: Math.random });
@@ -131,8 +135,9 @@ class Target implements TargetCore, TargetRole {
   /** Keeps a session: opens one when there is none or the proxy drains, and moves when the endpoint leads elsewhere. */
   async #run(): Promise<void> {
     while (!this.#stopped) {
-      const settled = this.#current !== undefined && !this.#moving;
-      if (settled) await this.#sleep(checkInterval);
+      const wait = this.#current !== undefined && !this.#moving ? checkInterval : this.#pause;
+      this.#pause = 0;
+      if (wait > 0) await this.#sleep(wait);
       if (this.#stopped) return;
       try {
         if (this.#current !== undefined && !this.#moving) await this.#check(this.#current);
@@ -162,8 +167,8 @@ class Target implements TargetCore, TargetRole {
   /** Looks where the endpoint leads now. The proxy that we have a session with keeps it, also when its name has further addresses. */
   async #check(session: TargetSession): Promise<void> {
     const { proxyEndpoint, secrets } = this.#options;
-    const isCurrentSecret = session.secret === secrets.current[0];
     if (session.instance === undefined) return;
+    const isCurrentSecret = session.secret === secrets.current[0];
     try {
       const addresses = await resolve(proxyEndpoint.host, checkTimeout);
       const first = addresses.includes(session.address) ? [session.address] : addresses;
@@ -247,7 +252,9 @@ class Target implements TargetCore, TargetRole {
     if (session !== this.#current) return;
     this.#current = undefined;
     this.#problem = errorText(cause);
-    if (performance.now() - this.#since > healthyAfter) this.#lost.reset();
+    const held = performance.now() - this.#since;
+    if (held > healthyAfter) this.#lost.reset();
+    else if (held < briefSession) this.#pause = this.#lost.next();
     this.metrics.sessionsLost.inc({ reason: cause.name });
     this.log.warn("session lost", { reason: this.#problem, streams: session.streams });
     this.#wake?.();
