@@ -3,9 +3,10 @@
  * Builds the executable: `bun scripts/build.ts [--target linux-x64|linux-arm64]... [--force]`.
  * Without a target: dist/netaminity for this machine; with one: dist/netaminity-TARGET. Does nothing when nothing changed.
  */
-import { mkdir, readFile, rename, rm, stat, writeFile } from "node:fs/promises";
+import { mkdir, readdir, readFile, rename, rm, stat, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { parseArgs } from "node:util";
+import { errorCode } from "../src/errors.ts";
 
 const root = join(import.meta.dir, "..");
 const targets = ["linux-x64", "linux-arm64"];
@@ -35,6 +36,7 @@ async function build(target: string | undefined): Promise<void> {
   await mkdir(join(root, "dist"), { recursive: true });
   // Built beside and renamed, so that a running executable is never written to and a failed build leaves the old one.
   const fresh = `${output}.${process.pid}.tmp`;
+  await removeLeftovers();
   const args = [
     "build",
     "--compile",
@@ -67,6 +69,24 @@ async function build(target: string | undefined): Promise<void> {
   await rename(fresh, output);
   await writeFile(stamp, digest);
   console.log(`build: ${output} (${Math.round((await stat(output)).size / 1e6)} MB)`);
+}
+
+/** What builds that were killed have left; those that still run keep theirs. */
+async function removeLeftovers(): Promise<void> {
+  const folder = join(root, "dist");
+  for (const file of await readdir(folder)) {
+    const pid = /\.(\d+)\.tmp(\.map)?$/.exec(file)?.[1];
+    if (pid !== undefined && !isRunning(Number(pid))) await rm(join(folder, file), { force: true });
+  }
+}
+
+function isRunning(pid: number): boolean {
+  try {
+    // Signal 0 only asks.
+    return process.kill(pid, 0);
+  } catch (error) {
+    return errorCode(error) === "EPERM";
+  }
 }
 
 /** Covers everything that ends up in the executable, the compiler included. */
