@@ -1,6 +1,3 @@
-import type { ProxyStatus } from "../../src/api/proxy.ts";
-import type { TargetStatus } from "../../src/api/target.ts";
-import type { TunnelStatus } from "../../src/api/tunnel.ts";
 import { groupVersion } from "../../src/names.ts";
 import type { Resource } from "../../src/operator/resources.ts";
 import { resourcePath } from "../../src/operator/resources.ts";
@@ -29,8 +26,6 @@ export interface Live {
   data?: Record<string, string>;
   endpoints?: { addresses: string[]; targetRef?: { name: string } }[];
 }
-
-export type StatusOf = { Tunnel: TunnelStatus; Proxy: ProxyStatus; Target: TargetStatus };
 
 /** Objects of one namespace, read and changed as an administrator. */
 export interface Objects {

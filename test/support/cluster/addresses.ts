@@ -50,10 +50,6 @@ export function podCidr(index: number, node: number): string {
   return `10.${64 + index}.${node}.0/24`;
 }
 
-export function podGateway(index: number, node: number): string {
-  return `10.${64 + index}.${node}.1`;
-}
-
 /** Address number 1..254 that a test may give a Service as its load balancer's. */
 export function loadBalancerAddress(index: number, number: number): string {
   return `10.${192 + index}.0.${number}`;

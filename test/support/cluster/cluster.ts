@@ -86,7 +86,7 @@ async function startRuntimes(run: Run, nodes: readonly NodePlan[], programs: Bin
   const folder = join(run.folder, "images");
   await mkdir(folder, { recursive: true });
   const pause = join(folder, "pause.tar");
-  await writeImage(pause, { name: pauseImage, files: { "/pause": programs.pause }, entrypoint: ["/pause"] });
+  await writeImage(pause, { name: pauseImage, files: { "/pause": programs.pause }, entrypoint: "/pause" });
   await Promise.all(nodes.map((node) => startContainerd(run, node, [pause])));
 }
 

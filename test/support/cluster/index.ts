@@ -37,7 +37,6 @@ export { type Cluster, type ClusterOptions, startCluster } from "./cluster.ts";
 export { CommandError } from "./command.ts";
 export { type ControlPlane, type ControlPlaneOptions, startControlPlane } from "./control-plane.ts";
 export type { BlackHole, Fault } from "./faults.ts";
-export { type ImageOptions, withLibraries, writeImage } from "./image.ts";
 export type { NodePlan } from "./node-plan.ts";
 export type { PodName, Pods } from "./pods.ts";
 export { toolboxImage, writeToolbox } from "./toolbox.ts";

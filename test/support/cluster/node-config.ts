@@ -7,17 +7,6 @@ import type { NodePlan } from "./node-plan.ts";
 
 export const pauseImage = "localhost/pause:1";
 
-export interface NodeFiles {
-  readonly containerd: string;
-  readonly kubelet: string;
-  readonly kubeProxy: string;
-}
-
-export interface NodeKubeconfigs {
-  readonly kubelet: string;
-  readonly kubeProxy: string;
-}
-
 /** Label that tells cloud nodes from private ones, as in the project's examples. */
 export const environmentLabel = `${apiGroup}/environment`;
 

@@ -8,10 +8,9 @@ export const toolboxImage = "localhost/toolbox:dev";
 export async function writeToolbox(archive: string, files: Readonly<Record<string, string>> = {}): Promise<void> {
   // The executable that runs this very code.
   const bun = resolve(process.execPath);
-  const entrypoint = ["/bin/bun"];
   await writeImage(archive, {
     name: toolboxImage,
-    entrypoint,
+    entrypoint: "/bin/bun",
     files: { ...(await withLibraries("/bin/bun", bun)), ...files },
   });
 }
