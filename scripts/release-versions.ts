@@ -15,7 +15,7 @@ const versionPattern =
   /^(?:0|[1-9]\d*)\.(?:0|[1-9]\d*)\.(?:0|[1-9]\d*)(?:-(?:0|[1-9]\d*|\d*[a-zA-Z-][0-9a-zA-Z-]*)(?:\.(?:0|[1-9]\d*|\d*[a-zA-Z-][0-9a-zA-Z-]*))*)?$/;
 
 /** @throws VersionError */
-export function checkVersion(text: string): string {
+function checkVersion(text: string): string {
   if (!versionPattern.test(text) || text.length > 64) {
     throw new VersionError(
       `version "${text}" is not of the form MAJOR.MINOR.PATCH or MAJOR.MINOR.PATCH-PRERELEASE (no leading v)`,
@@ -59,7 +59,7 @@ const places: readonly Place[] = [
  * Writes the version into every place below `root`, and into the changelog's heading of what was unreleased.
  * @throws VersionError when a place is missing
  */
-export async function setVersion(root: string, version: string, date: string): Promise<void> {
+async function setVersion(root: string, version: string, date: string): Promise<void> {
   checkVersion(version);
   for (const { file, what, pattern } of places) {
     const path = join(root, file);
@@ -90,7 +90,7 @@ function withVersion(text: string, pattern: RegExp, version: string): string {
  * Compares a tag `vVERSION` with every place that must carry the version.
  * @throws VersionError naming each place that differs
  */
-export async function checkTag(root: string, tag: string): Promise<string> {
+async function checkTag(root: string, tag: string): Promise<string> {
   if (!tag.startsWith("v")) throw new VersionError(`tag "${tag}" is not of the form vVERSION`);
   const version = checkVersion(tag.slice(1));
   const found = await Promise.all(

@@ -10,7 +10,7 @@ export interface MessageHandler {
   over(cause: Error): void;
 }
 
-export class PeerClosed extends Error {
+class PeerClosed extends Error {
   override readonly name = "PeerClosed";
 
   constructor() {

@@ -7,7 +7,7 @@ import { isIP } from "node:net";
 import { parseHostPort } from "../endpoint.ts";
 
 /** Bytes of one frame without its NUL, as in bore (`MAX_FRAME_LENGTH`). */
-export const maxFrameLength = 256;
+const maxFrameLength = 256;
 
 /** The peer does not keep to the protocol; the connection is of no use. */
 export class ProtocolError extends Error {

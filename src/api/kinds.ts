@@ -62,7 +62,7 @@ const consumers: Column = {
   description: "Where consumers connect.",
 };
 
-export const tunnelKind: Kind = {
+const tunnelKind: Kind = {
   kind: "Tunnel",
   singular: "tunnel",
   plural: "tunnels",
@@ -104,7 +104,7 @@ export const tunnelKind: Kind = {
   ],
 };
 
-export const proxyKind: Kind = {
+const proxyKind: Kind = {
   kind: "Proxy",
   singular: "proxy",
   plural: "proxies",
@@ -150,7 +150,7 @@ export const proxyKind: Kind = {
   ],
 };
 
-export const targetKind: Kind = {
+const targetKind: Kind = {
   kind: "Target",
   singular: "target",
   plural: "targets",

@@ -1,7 +1,7 @@
 import { basename } from "node:path";
 
 /** Name under which kubectl finds the executable as a plugin. */
-export const pluginName = "kubectl-netaminity";
+const pluginName = "kubectl-netaminity";
 
 /** How people call this program: `netaminity`, or `kubectl netaminity` when kubectl did. */
 export function programName(startedAs = process.argv0): string {

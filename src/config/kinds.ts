@@ -66,7 +66,7 @@ export function duration(min: string, max: string): Kind<number> {
 }
 
 /** Reads `500ms`, `10s`, `2m`, `1h` and sums such as `1m30s` into milliseconds. */
-export function parseDuration(given: string): number | undefined {
+function parseDuration(given: string): number | undefined {
   const match = /^(?=\d)(?:(\d{1,6})h)?(?:(\d{1,6})m)?(?:(\d{1,9})s)?(?:(\d{1,12})ms)?$/.exec(given);
   if (match === null) {
     return undefined;

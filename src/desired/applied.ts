@@ -6,7 +6,7 @@ import type { DesiredObject } from "./desired.ts";
  * but still there; the hash changes with it. It also tells a restarted operator that nothing has to be written, and a planner
  * whether an observed child is already the one that it wants.
  */
-export const appliedAnnotation = `${apiGroup}/applied`;
+const appliedAnnotation = `${apiGroup}/applied`;
 
 /** The object to apply: the desired one with its own hash. */
 export function withHash(desired: DesiredObject): DesiredObject {

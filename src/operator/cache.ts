@@ -50,7 +50,7 @@ export interface Reflector {
   done: Promise<void>;
 }
 
-export const defaultWatchTiming: WatchTiming = {
+const defaultWatchTiming: WatchTiming = {
   watchSeconds: 240,
   idle: 150_000,
   firstBackoff: 250,

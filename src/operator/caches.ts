@@ -60,7 +60,7 @@ export interface Caches {
 }
 
 /** What the operator itself makes carries this label, so nothing else has to be watched. */
-export const managedSelector = `${labels.managedBy}=netaminity`;
+const managedSelector = `${labels.managedBy}=netaminity`;
 
 /** Silence after which a watch is reported as not alive: several idle deadlines have passed without an answer. */
 const deadAfter = 10 * 60_000;

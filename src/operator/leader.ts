@@ -32,7 +32,7 @@ export interface LeaderTiming {
   retry: number;
 }
 
-export const defaultLeaderTiming: LeaderTiming = { duration: 15_000, renewDeadline: 10_000, retry: 2000 };
+const defaultLeaderTiming: LeaderTiming = { duration: 15_000, renewDeadline: 10_000, retry: 2000 };
 
 export interface LeaderOptions {
   client: LeaseClient;

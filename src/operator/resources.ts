@@ -48,18 +48,12 @@ export function resourceOf(object: { apiVersion?: string | undefined; kind?: str
 }
 
 /** The three kinds of our own group, by the word that queue keys, metrics and logs use. */
-export const ownKinds = ["Tunnel", "Proxy", "Target"] as const;
+const ownKinds = ["Tunnel", "Proxy", "Target"] as const;
 export type OwnKind = (typeof ownKinds)[number];
 
 export function ownKindOf(object: { apiVersion?: string | undefined; kind?: string | undefined }): OwnKind | undefined {
   return object.apiVersion === groupVersion ? ownKinds.find((kind) => kind === object.kind) : undefined;
 }
-
-export const ownResources: Record<OwnKind, Resource> = {
-  Tunnel: resources.tunnel,
-  Proxy: resources.proxy,
-  Target: resources.target,
-};
 
 /** The URL path of a collection or of one object in it. */
 export function resourcePath(

@@ -1,6 +1,6 @@
 import { afterAll } from "bun:test";
+import { kinds } from "../../src/api/kinds.ts";
 import { groupVersion } from "../../src/names.ts";
-import { ownResources } from "../../src/operator/resources.ts";
 import { type ControlPlane, startControlPlane, waitFor } from "../support/cluster/index.ts";
 
 let plane: Promise<ControlPlane> | undefined;
@@ -14,11 +14,11 @@ export function sharedPlane(): Promise<ControlPlane> {
 async function start(): Promise<ControlPlane> {
   const started = await startControlPlane({ controllerManager: true });
   try {
-    for (const file of ["tunnels", "proxies", "targets"]) {
-      await started.apply(await Bun.file(new URL(`../../crd/${file}.yaml`, import.meta.url)).text());
+    for (const { plural } of kinds) {
+      await started.apply(await Bun.file(new URL(`../../crd/${plural}.yaml`, import.meta.url)).text());
     }
     // A definition is served only a moment after it is accepted, and refuses with 429 while its storage is prepared.
-    for (const { plural } of Object.values(ownResources)) {
+    for (const { plural } of kinds) {
       await waitFor(`${plural} are served`, { deadline: 30_000 }, () =>
         started.api.request(`/apis/${groupVersion}/${plural}`),
       );

@@ -12,7 +12,7 @@ const root = join(import.meta.dir, "../..");
 const boreVersion = "0.6.0";
 
 /** Path of a real bore 0.6.0: cached, else taken from the tools beside the repository, else built by cargo. */
-export async function findBore(): Promise<string> {
+async function findBore(): Promise<string> {
   const cached = join(root, ".cache/bin/bore");
   if (existsSync(cached)) return cached;
   await mkdir(join(root, ".cache/bin"), { recursive: true });

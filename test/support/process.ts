@@ -84,7 +84,7 @@ function parseLine(line: string): LogLine {
   return { level: "text", message: line, fields: {} };
 }
 
-export function residentMemory(pid: number): number {
+function residentMemory(pid: number): number {
   const kibibytes = /^RssAnon:\s+(\d+) kB$/m.exec(readFileSync(`/proc/${pid}/status`, "utf8"))?.[1];
   if (kibibytes === undefined) throw new Error(`process ${pid} has no RssAnon`);
   return Number(kibibytes) * 1024;

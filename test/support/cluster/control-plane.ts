@@ -81,7 +81,7 @@ export type ControllerName = "kube-controller-manager" | "kube-scheduler";
 let started = 0;
 
 /** A name that no other process uses. */
-export function ownName(): string {
+function ownName(): string {
   started += 1;
   return `run-${process.pid}-${started}`;
 }

@@ -77,7 +77,7 @@ export async function runProcesses(run: Run): Promise<RunProcess[]> {
 }
 
 /** Parent and executable of a process; undefined when it is gone or only waits to be reaped. */
-export async function processStatus(pid: number): Promise<{ parent: number; executable: string } | undefined> {
+async function processStatus(pid: number): Promise<{ parent: number; executable: string } | undefined> {
   const stat = await readFile(`/proc/${pid}/stat`, "utf8").catch(() => undefined);
   if (stat === undefined) return undefined;
   const [state, parent] = stat.slice(stat.lastIndexOf(")") + 2).split(" ");

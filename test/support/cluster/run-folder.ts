@@ -24,7 +24,7 @@ export interface ProcessIdentity {
   readonly startTime: string;
 }
 
-export async function processIdentity(pid: number): Promise<ProcessIdentity | undefined> {
+async function processIdentity(pid: number): Promise<ProcessIdentity | undefined> {
   try {
     const stat = await readFile(`/proc/${pid}/stat`, "utf8");
     // The second field is the command in parentheses and may hold spaces: count from behind it.
