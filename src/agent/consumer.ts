@@ -32,8 +32,8 @@ export class Consumer implements WireOwner {
     readonly wire: Wire,
     addresses: { from: string; to: string } = { from: formatHostPort(wire.remote), to: formatHostPort(wire.local) },
     early: Uint8Array = nothing,
-    /** Another proxy has handed it over: it must not go further from one to the next. */
-    readonly isHandedOver = false,
+    /** One that another proxy has handed over must not go further from one to the next. */
+    readonly sender: "consumer" | "proxy" = "consumer",
   ) {
     this.from = addresses.from;
     this.to = addresses.to;

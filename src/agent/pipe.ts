@@ -85,8 +85,8 @@ export class Flow implements WireOwner {
 export interface PipeEnd {
   /** Absent when both directions ended with FIN. */
   cause: Error | undefined;
-  /** Whether the cause came from the left wire. */
-  left: boolean;
+  /** The wire that the cause came from. */
+  side: "left" | "right";
 }
 
 /**
@@ -126,23 +126,24 @@ export class Pipe {
 
   /** Resets what is left of both wires. */
   reset(cause: Error): void {
-    this.#end(cause, true);
+    this.#end(cause, "left");
   }
 
   /** The socket of `flow.source` is gone. In order, if it had sent its FIN and had been sent the other flow's. */
   lost(flow: Flow, cause: Error | undefined): void {
     const other = flow === this.forth ? this.back : this.forth;
-    if (cause !== undefined) this.#end(cause, flow === this.forth);
-    else if (!flow.finished || !other.finished) this.#end(new ClosedEarly(), flow === this.forth);
-    else if (other.gone) this.#end(undefined, true);
+    const side = flow === this.forth ? "left" : "right";
+    if (cause !== undefined) this.#end(cause, side);
+    else if (!flow.finished || !other.finished) this.#end(new ClosedEarly(), side);
+    else if (other.gone) this.#end(undefined, side);
   }
 
-  #end(cause: Error | undefined, left: boolean): void {
+  #end(cause: Error | undefined, side: PipeEnd["side"]): void {
     const done = this.#done;
     if (done === undefined) return;
     this.#done = undefined;
     this.forth.end();
     this.back.end();
-    done({ cause, left });
+    done({ cause, side });
   }
 }

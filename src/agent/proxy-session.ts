@@ -81,7 +81,7 @@ export class NetaminitySession implements ProxySession, DataConnectionOwner {
 
   take(consumer: Consumer): void {
     const connection = this.#takeFresh();
-    if (connection === undefined && this.#successor !== undefined && !consumer.isHandedOver) {
+    if (connection === undefined && this.#successor !== undefined && consumer.sender === "consumer") {
       this.#core.handOver(consumer, this.#successor);
       return;
     }

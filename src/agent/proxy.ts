@@ -87,7 +87,7 @@ class TunnelProxy implements ProxyCore, ProxyRole {
         boreSession: (control) => this.#openBore(new BoreSession(this, control)),
         session: (control, identity) => this.#openNetaminity(new NetaminitySession(this, control, identity)),
         accept: (id, wire, first) => this.#bore().some((session) => session.accept(id, wire, first)),
-        consumer: (wire, addresses, early) => this.place(new Consumer(wire, addresses, early, true)),
+        consumer: (wire, addresses, early) => this.place(new Consumer(wire, addresses, early, "proxy")),
         join: (wire, join) =>
           this.#netaminity()
             .find((one) => one.identity.session === join.session)

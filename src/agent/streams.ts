@@ -76,7 +76,7 @@ export class Streams {
   /** A consumer that never became a stream. */
   failed(facts: StreamFacts, cause: StreamError): void {
     this.#expected.delete(facts.stream);
-    this.#report(facts, { cause, left: false });
+    this.#report(facts, { cause, side: "right" });
     this.#settle();
   }
 
@@ -111,10 +111,10 @@ export class Streams {
     if (this.#isIdle) for (const resolve of this.#waiting.splice(0)) resolve();
   }
 
-  #report({ stream, peer, since }: StreamFacts, { cause, left }: PipeEnd, pipe?: Pipe): void {
+  #report({ stream, peer, since }: StreamFacts, { cause, side }: PipeEnd, pipe?: Pipe): void {
     const result = cause === undefined ? "completed" : cause instanceof StreamError ? cause.result : "reset";
     this.#metrics.streams.inc({ result });
-    const from = left ? "consumer" : "backend side";
+    const from = side === "left" ? "consumer" : "backend side";
     const reason =
       cause === undefined || cause instanceof StreamError ? cause?.message : `${from}: ${errorText(cause)}`;
     this.#lines.spend((suppressed) => {

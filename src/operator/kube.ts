@@ -82,11 +82,11 @@ export function createKube(options: KubeOptions): Kube {
     },
     get: (resource, namespace, name, signal) => request({ verb: "get", resource, namespace, name, signal }),
     create: (object, signal) =>
-      request({ verb: "create", ...placeOf(object, false), body: object, query: { fieldManager }, signal }),
+      request({ verb: "create", ...collectionOf(object), body: object, query: { fieldManager }, signal }),
     apply: (object, signal) =>
       request({
         verb: "patch",
-        ...placeOf(object, true),
+        ...placeOf(object),
         query: { fieldManager, force: "true" },
         contentType: "application/apply-patch+yaml",
         body: object,
@@ -101,13 +101,14 @@ export function createKube(options: KubeOptions): Kube {
   };
 }
 
-function placeOf(object: KubernetesObject, named: boolean): Pick<Call, "resource" | "namespace" | "name"> {
-  const { namespace, name } = object.metadata ?? {};
-  return {
-    resource: resourceOf(object),
-    ...(namespace === undefined ? {} : { namespace }),
-    ...(named && name !== undefined ? { name } : {}),
-  };
+function collectionOf(object: KubernetesObject): Pick<Call, "resource" | "namespace"> {
+  const namespace = object.metadata?.namespace;
+  return { resource: resourceOf(object), ...(namespace === undefined ? {} : { namespace }) };
+}
+
+function placeOf(object: KubernetesObject): Pick<Call, "resource" | "namespace" | "name"> {
+  const name = object.metadata?.name;
+  return { ...collectionOf(object), ...(name === undefined ? {} : { name }) };
 }
 
 function describe(call: Call): string {
