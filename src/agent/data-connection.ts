@@ -62,7 +62,8 @@ export class DataConnection implements WireOwner {
         if (this.#handle(message)) return;
       }
     } catch (cause) {
-      this.#fail(cause as Error);
+      if (!(cause instanceof ProtocolError)) throw cause;
+      this.#fail(cause);
     }
   }
 
