@@ -31,6 +31,9 @@ async function childNames(objects: Objects): Promise<Record<string, string[]>> {
 const versions = (objects: readonly Live[]) =>
   Object.fromEntries(objects.map(({ metadata }) => [metadata.name, metadata.uid]));
 
+/** Milliseconds: Kubernetes' garbage collector looks for new kinds every 30 s, and follows no owner of a kind before that. */
+const collection = 120_000;
+
 describe("a Tunnel", () => {
   test("gets its Secret, its consumer Service and its pairs, with everything that they need", async () => {
     await using site = await startSite("tunnel");
@@ -90,8 +93,12 @@ describe("a Tunnel", () => {
     expect(versions(five)).toMatchObject(versions(first));
 
     await objects.patch(resources.tunnel, "db", { spec: { replicas: 2 } });
-    await site.until("2 pairs", isReadyWith(2), 40_000);
-    await site.until("garbage collected", async () => (await objects.list(resources.deployment)).length === 4);
+    await site.until("2 pairs", isReadyWith(2), collection);
+    await site.until(
+      "garbage collected",
+      async () => (await objects.list(resources.deployment)).length === 4,
+      collection,
+    );
     expect({ proxies: await objects.names(resources.proxy), targets: await objects.names(resources.target) }).toEqual({
       proxies: ["db-0", "db-1"],
       targets: ["db-0", "db-1"],
@@ -100,7 +107,7 @@ describe("a Tunnel", () => {
     expect(versions(five)).toMatchObject(versions(two));
     expect(two.map(({ metadata }) => metadata.generation)).toEqual([1, 1, 1, 1]);
     expect(await objects.names(resources.secret)).toEqual(["db-secret"]);
-  });
+  }, 300_000);
 
   test("of no pairs says so, and serves again when it gets some", async () => {
     await using site = await startSite("zero");
