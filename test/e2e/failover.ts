@@ -5,7 +5,7 @@ import { type Fault, waitFor } from "../support/cluster/index.ts";
 import type { Impact } from "../support/e2e/impact.ts";
 import { nodeOf, podName } from "../support/e2e/kinds.ts";
 import { addRow, harm, measure, unharmed } from "../support/e2e/measure.ts";
-import { moveLeaderFrom } from "../support/e2e/operator.ts";
+import { leadFrom } from "../support/e2e/operator.ts";
 import { tunnelNamespace } from "../support/e2e/peers.ts";
 import { otherCloudNode, type Site } from "../support/e2e/site.ts";
 import { echoAddress } from "./tunnels.ts";
@@ -72,11 +72,12 @@ export function failover(siteNow: () => Site): void {
       expect(impact.corrupt).toBe(0);
     }, 180_000);
 
-    test("the node of the active proxy pod is powered off", async () => {
+    test("the node of the active proxy pod and of the leading operator is powered off", async () => {
       let lost = "";
       try {
-        await moveLeaderFrom(site.cluster, nodeOf(await site.kinds.activePod("echo-0")));
-        const impact = await atActiveNode("node powered off", 10 * second, async (node) => {
+        // The hardest case: the operator that has to act is lost along with the pod.
+        await leadFrom(site.cluster, nodeOf(await site.kinds.activePod("echo-0")));
+        const impact = await atActiveNode("node powered off, the leading operator too", 10 * second, async (node) => {
           lost = node;
           await site.cluster.powerOff(node);
         });
@@ -91,7 +92,8 @@ export function failover(siteNow: () => Site): void {
       test(`the link of the active proxy pod's node swallows packets: ${what}`, async () => {
         let fault: Fault | undefined;
         try {
-          await moveLeaderFrom(site.cluster, nodeOf(await site.kinds.activePod("echo-0")));
+          // The leading operator is on the other side of the hole.
+          await leadFrom(site.cluster, otherCloudNode(nodeOf(await site.kinds.activePod("echo-0"))));
           const name = `node's link black-holed, ${what}`;
           const impact = await atActiveNode(name, 10 * second, async (node) => {
             fault = await site.cluster.blackHole(node, { direction });

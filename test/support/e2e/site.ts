@@ -2,6 +2,7 @@
 import { mkdir } from "node:fs/promises";
 import { join } from "node:path";
 import { type Cluster, startCluster, waitFor } from "../cluster/index.ts";
+import { environmentLabel } from "../cluster/node-config.ts";
 import { type Consumer, consumerAt } from "./consumer.ts";
 import { loadImages, nextTag, peerArchive, productArchive, productImage, root } from "./images.ts";
 import { type Kinds, kindsOf } from "./kinds.ts";
@@ -49,9 +50,9 @@ export async function startSite(): Promise<Site> {
   }
 }
 
-/** Two operators, so that the loss of a node leaves one, and the host that NodePorts need. */
+/** Two operators, one per cloud node, so that the loss of a node leaves one, and the host that NodePorts need. */
 export const proxyHostValues = (cluster: Cluster): object => ({
-  operator: { replicas: 2 },
+  operator: { replicas: 2, nodeSelector: { [environmentLabel]: "cloud" } },
   config: { proxyHost: addressOf(cluster, "cloud-1") },
 });
 
