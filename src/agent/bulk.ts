@@ -8,8 +8,8 @@ import { libc } from "./libc.ts";
 
 /** Less than this is left to Bun's next read: small moves do not pay. */
 const least = 64 * 1024;
-/** Bytes in one move: the largest pipe that Linux gives to everybody. */
-const most = 1024 * 1024;
+/** Bytes in one move: what a receiver does not take of them has to wait in this process. */
+const most = 512 * 1024;
 /** Moves in one turn of the event loop, so that other streams get theirs. */
 const maxMoves = 8;
 

@@ -6,10 +6,10 @@ import type { Wire } from "./wire.ts";
  * few that prove to be bulk transfers get the kernel's own, adaptive one, which a fast or long link needs. All together stays below 64 MiB.
  */
 const limits = [
-  { flows: 32, bytes: 64 * 1024, bulk: 12 },
-  { flows: 128, bytes: 32 * 1024, bulk: 8 },
+  { flows: 64, bytes: 64 * 1024, bulk: 24 },
+  { flows: 128, bytes: 32 * 1024, bulk: 24 },
   { flows: 384, bytes: 16 * 1024, bulk: 4 },
-  { flows: Number.POSITIVE_INFINITY, bytes: 12 * 1024, bulk: 2 },
+  { flows: Number.POSITIVE_INFINITY, bytes: 8 * 1024, bulk: 2 },
 ] as const;
 
 /** Milliseconds without a read after which a bulk flow makes room for another. */
