@@ -63,7 +63,7 @@ export class CredentialsError extends Error {
   override readonly name = "CredentialsError";
 }
 
-/** Whether a 500 is really the user's error (see DESIGN.md section 6): the API server gives it no reason, so its text is all there is. */
+/** Whether a 500 is really the user's error: the API server gives it no reason, so its text is all there is. */
 function isTypedPatchError(code: number, body: StatusBody): boolean {
   return code === 500 && (body.message ?? "").startsWith("failed to create typed patch object");
 }

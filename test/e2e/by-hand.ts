@@ -32,7 +32,9 @@ export function byHand(siteNow: () => Site): void {
     await kinds.until("proxy", name, { Connected: "True" });
 
     const consumer = await site.consumerOn("cloud-2");
-    await using load = await consumer.startLoad({ address: `${name}.${namespace}.svc:80` });
+    const address = `${name}.${namespace}.svc:80`;
+    await consumer.untilServed(address);
+    await using load = await consumer.startLoad({ address });
     const impact = await load.stop(0);
     expect(harm(impact)).toEqual(unharmed);
     expect(await target.stop()).toBe(0);

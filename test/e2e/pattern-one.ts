@@ -50,6 +50,7 @@ export function patternOne(siteNow: () => Site): void {
       const { body, digest } = digestOfMegabyte();
       for (const node of cloudNodes) {
         const consumer = await site.consumerOn(node);
+        await consumer.untilServed(privateApiAddress);
         const url = `http://${privateApiAddress}`;
         expect(await consumer.request({ url })).toEqual({
           status: 200,
@@ -86,6 +87,7 @@ export function patternOne(siteNow: () => Site): void {
       );
       for (const node of cloudNodes) {
         const consumer = await site.consumerOn(node);
+        await consumer.untilServed(echoAddress);
         expect(await consumer.connect(echoAddress, { bytes: 1_000_000 })).toMatchObject({ result: "ok" });
       }
     }, 100_000);

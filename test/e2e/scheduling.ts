@@ -107,6 +107,7 @@ export function scheduling(siteNow: () => Site): void {
       const consumer = await site.consumerOn("cloud-2");
       const url = `http://host.${tunnelNamespace}.svc/proxyMode`;
       await site.kinds.until("proxy", "host", { Connected: "True" });
+      await consumer.untilServed(`host.${tunnelNamespace}.svc:80`);
       expect(await consumer.request({ url })).toEqual({ status: 200, body: "nftables" });
       expect([pod?.spec?.hostNetwork, pod?.spec?.dnsPolicy]).toEqual([true, "ClusterFirstWithHostNet"]);
 
