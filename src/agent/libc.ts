@@ -12,6 +12,7 @@ function load() {
     const { i32, u32, u64, i64_fast, ptr } = FFIType;
     return dlopen("libc.so.6", {
       setsockopt: { args: [i32, i32, i32, ptr, u32], returns: i32 },
+      getsockopt: { args: [i32, i32, i32, ptr, ptr], returns: i32 },
       ioctl: { args: [i32, u64, ptr], returns: i32 },
       fcntl: { args: [i32, i32, i32], returns: i32 },
       pipe2: { args: [ptr, i32], returns: i32 },

@@ -1,5 +1,5 @@
 import type { ByteCount } from "../metrics.ts";
-import { moveBulk } from "./bulk.ts";
+import { type BulkFlow, moveBulk, stopBulk } from "./bulk.ts";
 import { ReadAllowance } from "./read-allowance.ts";
 import type { Wire, WireOwner } from "./wire.ts";
 
@@ -16,7 +16,7 @@ class ClosedEarly extends Error {
  * One direction of a stream, and the owner of its source: what the source receives goes to the sink. FIN is passed on as FIN after
  * all bytes. A sink that is slower than the source pauses it, so that at most one read waits in between.
  */
-export class Flow implements WireOwner {
+export class Flow implements WireOwner, BulkFlow {
   bytes = 0;
   /** The source has sent FIN. */
   finished = false;
@@ -38,12 +38,15 @@ export class Flow implements WireOwner {
   received(chunk: Uint8Array): void {
     this.count(chunk.byteLength);
     this.forward(chunk);
-    if (this.#reads.isBulk(chunk.byteLength) && this.sink.isClear && this.source.open) this.#moveBulk();
+    if (this.#reads.isBulk(chunk.byteLength)) moveBulk(this);
   }
 
-  #moveBulk(): void {
-    const rest = moveBulk(this.source.descriptor, this.sink.descriptor, (bytes) => this.count(bytes));
-    if (rest !== undefined) this.forward(rest);
+  mayMove(): boolean {
+    return this.#reads.staysBulk();
+  }
+
+  moved(bytes: number): void {
+    this.count(bytes);
   }
 
   count(bytes: number): void {
@@ -57,7 +60,12 @@ export class Flow implements WireOwner {
 
   /** The source's socket took what the other flow wrote to it: that flow may go on. */
   drained(): void {
-    this.sink.resume();
+    this.#pipe.other(this).goOn();
+  }
+
+  goOn(): void {
+    if (this.#reads.staysBulk()) moveBulk(this);
+    if (this.sink.backlog === 0) this.source.resume();
   }
 
   ended(): void {
@@ -72,6 +80,7 @@ export class Flow implements WireOwner {
   }
 
   release(): void {
+    stopBulk(this);
     this.#reads.release();
   }
 
@@ -117,6 +126,10 @@ export class Pipe {
     if (bytes.byteLength > 0) flow.forward(bytes);
   }
 
+  other(flow: Flow): Flow {
+    return flow === this.forth ? this.back : this.forth;
+  }
+
   /** Forgets both wires without touching them: somebody else owns them from now on. */
   abandon(): void {
     this.#done = undefined;
@@ -131,7 +144,7 @@ export class Pipe {
 
   /** The socket of `flow.source` is gone. In order, if it had sent its FIN and had been sent the other flow's. */
   lost(flow: Flow, cause: Error | undefined): void {
-    const other = flow === this.forth ? this.back : this.forth;
+    const other = this.other(flow);
     const side = flow === this.forth ? "left" : "right";
     if (cause !== undefined) this.#end(cause, side);
     else if (!flow.finished || !other.finished) this.#end(new ClosedEarly(), side);

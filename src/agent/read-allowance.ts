@@ -39,11 +39,20 @@ export class ReadAllowance {
   /** A read brought so many bytes: whether the flow is, or becomes by that, one of the bulk transfers. */
   isBulk(bytes: number): boolean {
     if (bytes * 2 < this.#limit) return false;
+    if (bulk.has(this)) return this.staysBulk();
     const now = performance.now();
-    if (bulk.has(this)) return this.#mayStay(now);
     if (!this.#makeRoom(now)) return false;
     this.#lastRead = now;
     return true;
+  }
+
+  /** Whether it is one of them and goes on: no longer when streams have become so many that there are fewer places. */
+  staysBulk(): boolean {
+    if (!bulk.has(this)) return false;
+    this.#lastRead = performance.now();
+    if (bulk.size <= step().bulk) return true;
+    this.#leave();
+    return false;
   }
 
   release(): void {
@@ -51,14 +60,6 @@ export class ReadAllowance {
     this.#released = true;
     flows -= 1;
     bulk.delete(this);
-  }
-
-  /** False when streams have become so many that there are fewer places. */
-  #mayStay(now: number): boolean {
-    this.#lastRead = now;
-    if (bulk.size <= step().bulk) return true;
-    this.#leave();
-    return false;
   }
 
   #leave(): void {

@@ -6,6 +6,7 @@ const SOL_SOCKET = 1;
 const SO_RCVBUF = 8;
 const SO_KEEPALIVE = 9;
 const SO_LINGER = 13;
+const SO_MEMINFO = 55;
 const SO_BUF_LOCK = 72;
 const IPPROTO_TCP = 6;
 const TCP_KEEPIDLE = 4;
@@ -52,4 +53,17 @@ export function limitReceiveBuffer(fd: number, limit: number): void {
 /** Lets the kernel adapt the receive buffer to the connection again (Linux 5.14; older ones keep the limit). */
 export function adaptReceiveBuffer(fd: number): void {
   libc?.setsockopt(fd, SOL_SOCKET, SO_BUF_LOCK, ptr(noLock), noLock.byteLength);
+}
+
+/** sk_meminfo of linux/sock_diag.h: nine u32, among them the size of the send buffer and how much of it is used. */
+const memoryInfo = new Uint32Array(9);
+const memoryInfoSize = new Uint32Array(1);
+const sendBuffer = 3;
+const sendQueued = 5;
+
+/** About how many bytes the kernel would take now; 0 when it does not say. */
+export function sendRoom(fd: number): number {
+  memoryInfoSize[0] = memoryInfo.byteLength;
+  if (libc?.getsockopt(fd, SOL_SOCKET, SO_MEMINFO, ptr(memoryInfo), ptr(memoryInfoSize)) !== 0) return 0;
+  return Math.max(0, (memoryInfo[sendBuffer] ?? 0) - (memoryInfo[sendQueued] ?? 0));
 }

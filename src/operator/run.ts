@@ -12,7 +12,7 @@ import { createExecutor } from "./execute.ts";
 import { createKube, type Kube } from "./kube.ts";
 import { type LeaderTiming, leaseClient, runLeader } from "./leader.ts";
 import { createOperatorMetrics, type OperatorMetrics } from "./metrics.ts";
-import { createProber } from "./probe.ts";
+import { createProber, type Prober } from "./probe.ts";
 import { createQueue, type Queue } from "./queue.ts";
 import { leaseName } from "./rbac.ts";
 import { createReconcile } from "./reconcile.ts";
@@ -73,6 +73,19 @@ export function startOperator(options: OperatorOptions): Operator {
   };
   const caches: Caches = startCaches({ ...cacheOptions, namespaces: options.namespaces });
   const secrets = createSecretWatches(cacheOptions, () => caches);
+  // Replicas that wait for the lease probe too: the node that is lost may have run the leader, and its successor shall know at once
+  // which pods were lost with it.
+  const prober = createProber({
+    addresses: () => probeAddresses(caches),
+    onChange: (podUid) => {
+      const key = proxyOfPod(caches, podUid);
+      if (key !== undefined) {
+        queue?.add(key);
+      }
+    },
+    metrics,
+    ...(timing.probe === undefined ? {} : { interval: timing.probe }),
+  });
 
   const lead = async (term: AbortSignal) => {
     await caches.synced();
@@ -80,13 +93,13 @@ export function startOperator(options: OperatorOptions): Operator {
     queue = current;
     metrics.leader.set(1);
     try {
-      await work({ ...options, kube, caches, secrets, metrics, queue: current, term });
+      await work({ ...options, kube, caches, secrets, prober, metrics, queue: current, term });
     } finally {
       queue = undefined;
       metrics.leader.set(0);
     }
   };
-  const running = elect({ ...options, kube, signal, lead });
+  const running = Promise.all([elect({ ...options, kube, signal, lead }), prober.run(signal)]);
   return {
     notReady: () => (signal.aborted ? "stopping" : caches.notReady()),
     resync: () => {
@@ -125,16 +138,18 @@ interface WorkOptions extends OperatorOptions {
   kube: Kube;
   caches: Caches;
   secrets: SecretWatches;
+  prober: Prober;
   metrics: OperatorMetrics;
   queue: Queue;
   term: AbortSignal;
 }
 
-/** Reconciles and probes until the term ends. */
+/** Reconciles until the term ends. */
 async function work({
   kube,
   caches,
   secrets,
+  prober,
   metrics,
   queue,
   term,
@@ -143,17 +158,6 @@ async function work({
   workers,
   timing = {},
 }: WorkOptions): Promise<void> {
-  const prober = createProber({
-    addresses: () => probeAddresses(caches),
-    onChange: (podUid) => {
-      const key = proxyOfPod(caches, podUid);
-      if (key !== undefined) {
-        queue.add(key);
-      }
-    },
-    metrics,
-    ...(timing.probe === undefined ? {} : { interval: timing.probe }),
-  });
   const reconcile = createReconcile({
     sources: { caches, secrets, probes: prober, settings },
     executor: createExecutor(kube, caches),
@@ -168,7 +172,7 @@ async function work({
     resync: timing.resync ?? defaultResync,
     allKeys: () => allKeys(caches),
   };
-  await Promise.all([runController(controller, term), prober.run(term)]);
+  await runController(controller, term);
 }
 
 function* allKeys({ tunnels, proxies, targets }: Caches): Iterable<Key> {

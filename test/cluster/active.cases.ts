@@ -157,6 +157,29 @@ describe("the rendezvous leads to exactly one live proxy pod", () => {
     await servers[1 - index]?.stop(true);
   }, 90_000);
 
+  test("and leaves it as soon as another replica leads, which asked the pods while it waited for the lease", async () => {
+    await using site = await startSite("waiting", { operator: { timing: { probe: 600_000 } } });
+    const addresses = [nextAddress(), nextAddress()];
+    await using _addresses = await localAddresses(addresses);
+    const pods = await proxyWithPods(
+      site,
+      addresses.map((ip) => ({ ready: false, ip })),
+    );
+    await site.until("one active pod", async () => (await activePods(site)).length === 1);
+    const [activeName] = await activePods(site);
+    const standing = pods.findIndex((pod) => pod.metadata.name !== activeName);
+    const server = Bun.serve({ hostname: addresses[standing] ?? "", port: 8080, fetch: () => new Response("alive") });
+    await using second = site.startReplica({ timing: { probe: 100 } });
+    await site.until("the active pod is silent to the replica that waits", async () => {
+      const { values } = await second.operator.metrics.probes.get();
+      return (values.find(({ labels }) => labels.result === "silent")?.value ?? 0) >= 3;
+    });
+    expect([await second.leads(), await activePods(site)]).toEqual([false, [activeName]]);
+    await site.operator.stop();
+    await untilActive(site, pods[standing]);
+    await server.stop(true);
+  }, 90_000);
+
   test("and stays where it is when the operator reaches nobody", async () => {
     await using site = await startSite("unreached", { operator: { timing: { probe: 50 } } });
     // Nobody has these addresses, so that every probe fails at once.

@@ -1,10 +1,8 @@
 import { describe, expect, test } from "bun:test";
 import { readFile, writeFile } from "node:fs/promises";
 import { parse, stringify } from "yaml";
-import { createLog } from "../../src/log.ts";
 import { kubeconfigCredentials } from "../../src/operator/kubeconfig.ts";
 import { resources } from "../../src/operator/resources.ts";
-import { startOperator } from "../../src/operator/run.ts";
 import { runPods } from "./kubelet.ts";
 import { conditionOf, type Live, makeTunnel } from "./objects.ts";
 import { type Site, startSite, untilAtRest } from "./site.ts";
@@ -101,26 +99,11 @@ describe("the operator goes on", () => {
     await using site = await startSite("replicas");
     await using _pods = runPods(site.plane, site.objects, () => true);
     await readyTunnel(site);
-    const log: string[] = [];
-    const second = startOperator({
-      credentials: kubeconfigCredentials(site.kubeconfig),
-      settings: site.settings,
-      namespaces: [site.namespace],
-      workers: 2,
-      leaseNamespace: site.namespace,
-      version: "test",
-      log: createLog({ level: "info", format: "json", write: (line) => log.push(line) }),
-      timing: { leader: { duration: 3000, renewDeadline: 2000, retry: 200 } },
-    });
-    try {
-      await site.until("second is ready", async () => second.notReady() === undefined);
-      const leader = async () => (await second.metrics.leader.get()).values[0]?.value;
-      expect(await leader()).toBe(0);
-      await site.operator.stop();
-      await site.until("second leads", async () => (await leader()) === 1);
-      await stillWorks(site, 8001);
-    } finally {
-      await second.stop();
-    }
+    await using second = site.startReplica();
+    await site.until("second is ready", async () => second.operator.notReady() === undefined);
+    expect(await second.leads()).toBe(false);
+    await site.operator.stop();
+    await site.until("second leads", second.leads);
+    await stillWorks(site, 8001);
   }, 90_000);
 });

@@ -18,6 +18,8 @@ export interface Site extends AsyncDisposable {
   kubeconfig: string;
   /** Stops the operator and starts it anew, as a rollout does. */
   restart(options?: Partial<OperatorOptions>): Promise<void>;
+  /** One more replica of the operator, which waits for the lease. */
+  startReplica(options?: Partial<OperatorOptions>): AsyncDisposable & { operator: Operator; leads(): Promise<boolean> };
   /** Requests that wrote something other than the Lease, by `verb resource code`. */
   writes(): Promise<Record<string, number>>;
   /** All requests, by `verb resource code`. */
@@ -82,6 +84,14 @@ export async function startSite(name: string, options: SiteOptions = {}): Promis
     async restart(more) {
       await site.operator.stop();
       site.operator = start(more);
+    },
+    startReplica(more) {
+      const operator = start(more);
+      return {
+        operator,
+        leads: async () => (await operator.metrics.leader.get()).values[0]?.value === 1,
+        [Symbol.asyncDispose]: () => operator.stop(),
+      };
     },
     requests: () => requestsOf(site.operator),
     async writes() {
