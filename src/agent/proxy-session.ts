@@ -51,8 +51,9 @@ export class NetaminitySession implements ProxySession, DataConnectionOwner {
       this.lost(connection, new ProtocolError("the target did not answer the start in time")),
     );
     this.#pulse = new Pulse(
+      control,
       core.deadline,
-      (number) => this.#ping(number),
+      (number) => this.#pingIdle(number),
       // The target has to learn of it: when it is heard again, it must not take this session for alive.
       () => control.fail(new ProtocolError("the target is silent")),
     );
@@ -233,8 +234,7 @@ export class NetaminitySession implements ProxySession, DataConnectionOwner {
     });
   }
 
-  #ping(number: number): void {
-    this.#control.send("Ping", number);
+  #pingIdle(number: number): void {
     const now = performance.now();
     for (const connection of [...this.#idle]) {
       if (now - connection.heard > this.#core.deadline) {
@@ -249,14 +249,8 @@ export class NetaminitySession implements ProxySession, DataConnectionOwner {
   }
 
   #message(message: Message): void {
-    this.#pulse.heard();
+    if (this.#pulse.received(message)) return;
     switch (message.name) {
-      case "Ping":
-        this.#control.send("Pong", message.value);
-        return;
-      case "Pong":
-        this.#pulse.answered(message.value);
-        return;
       case "Moved":
         this.#successor = parseHostPort(message.value);
         this.#core.log.info("the target has moved on", { peer: this.peer, successor: message.value });

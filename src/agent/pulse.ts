@@ -1,3 +1,6 @@
+import type { MessageConnection } from "./message-connection.ts";
+import type { Message } from "./protocol.ts";
+
 /** Answered pings: tells how old the last sign of life of a peer is, and when it has been silent for too long. */
 export class Pulse {
   /** Last measured round trip, milliseconds. */
@@ -6,13 +9,14 @@ export class Pulse {
   #ticked = performance.now();
   #sent = { number: 0, at: 0 };
   #timer: Timer;
+  #control: MessageConnection;
 
-  /** `deadline` in milliseconds; `ping` is called three times in that span, `dead` once, after a whole deadline of silence. */
-  constructor(
-    readonly deadline: number,
-    ping: (number: number) => void,
-    dead: () => void,
-  ) {
+  /**
+   * `deadline` in milliseconds; a ping is sent three times in that span, and `beat` told of its number; `dead` is called once, after a
+   * whole deadline of silence.
+   */
+  constructor(control: MessageConnection, deadline: number, beat: (number: number) => void, dead: () => void) {
+    this.#control = control;
     // Looks twice as often as it pings, so that a dead peer is noticed soon after its deadline.
     const interval = Math.max(10, deadline / 6);
     let pings = false;
@@ -29,7 +33,8 @@ export class Pulse {
       pings = !pings;
       if (!pings) return;
       this.#sent = { number: this.#sent.number + 1, at: now };
-      ping(this.#sent.number);
+      control.send("Ping", this.#sent.number);
+      beat(this.#sent.number);
     }, interval);
   }
 
@@ -38,14 +43,19 @@ export class Pulse {
     return performance.now() - this.#heard;
   }
 
-  heard(): void {
+  /** Every message is a sign of life. True when this one is a ping or the answer to one: nothing is left to do about it then. */
+  received(message: Message): boolean {
     this.#heard = performance.now();
-  }
-
-  /** The peer answered ping `number`. */
-  answered(number: number): void {
-    this.heard();
-    if (number === this.#sent.number) this.roundTrip = performance.now() - this.#sent.at;
+    switch (message.name) {
+      case "Ping":
+        this.#control.send("Pong", message.value);
+        return true;
+      case "Pong":
+        if (message.value === this.#sent.number) this.roundTrip = performance.now() - this.#sent.at;
+        return true;
+      default:
+        return false;
+    }
   }
 
   stop(): void {

@@ -60,11 +60,9 @@ export class NetaminityTargetSession implements TargetSession {
       strayed: () => events.strayed(),
     });
     this.#pulse = new Pulse(
+      control,
       deadline,
-      (number) => {
-        control.send("Ping", number);
-        this.#pool.check();
-      },
+      () => this.#pool.check(),
       () => control.fail(new ProtocolError("the proxy is silent")),
     );
     this.#settling = setInterval(() => this.#pool.size.settle(), settleInterval);
@@ -103,14 +101,8 @@ export class NetaminityTargetSession implements TargetSession {
   }
 
   #message(message: Message): void {
-    this.#pulse.heard();
+    if (this.#pulse.received(message)) return;
     switch (message.name) {
-      case "Ping":
-        this.#control.send("Pong", message.value);
-        return;
-      case "Pong":
-        this.#pulse.answered(message.value);
-        return;
       case "Open":
         this.#pool.want(message.value);
         return;

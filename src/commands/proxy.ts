@@ -3,11 +3,10 @@ import { startProxy } from "../agent/proxy.ts";
 import { proxyRole } from "../config/proxy.ts";
 import { formatHostPort } from "../endpoint.ts";
 import { createMetrics } from "../metrics.ts";
-import { openSecrets } from "../secret.ts";
 import { listenForStop } from "./lifetime.ts";
 import { explainListenFailure, resolveListen } from "./listen.ts";
 import { serveUntilStopped } from "./serve.ts";
-import { answeredHelp, settingsAndLog } from "./settings.ts";
+import { agentSecrets, answeredHelp, settingsAndLog } from "./settings.ts";
 
 export const proxyCommand = defineCommand({
   meta: { name: proxyRole.name, description: proxyRole.summary },
@@ -24,12 +23,7 @@ async function runProxy(args: readonly string[]): Promise<void> {
   const listen = await resolveListen("listen", settings.listen);
   const consumerListen = await resolveListen("consumer-listen", settings.consumerListen);
   const healthListen = await resolveListen("health-listen", settings.healthListen);
-  await using secrets = await openSecrets({
-    value: settings.secret,
-    file: settings.secretFile,
-    previousFile: settings.previousSecretFile,
-    log,
-  });
+  await using secrets = await agentSecrets(settings, log);
   const metrics = createMetrics();
   const wanted = `${formatHostPort(listen)} (listen) or ${formatHostPort(consumerListen)} (consumer-listen)`;
   const role = await explainListenFailure(wanted, () =>

@@ -4,6 +4,7 @@ import { allSettingNames } from "../config/roles.ts";
 import type { Role, Table, Values } from "../config/table.ts";
 import { version } from "../config/version.ts";
 import { createLog, type Log, type LogFormat, type LogLevel } from "../log.ts";
+import { openSecrets } from "../secret.ts";
 import { programName } from "./program.ts";
 
 /** Answers `--help` and `--version` behind a role; true when it did. */
@@ -35,6 +36,19 @@ export function settingsAndLog<T extends Table>(
     log.warn(warning);
   }
   return { settings: values, log };
+}
+
+/** Opens the secrets that an agent's settings name. */
+export function agentSecrets(
+  settings: {
+    secret: string | undefined;
+    secretFile: string | undefined;
+    previousSecretFile: string | undefined;
+  },
+  log: Log,
+): ReturnType<typeof openSecrets> {
+  const { secret: value, secretFile: file, previousSecretFile: previousFile } = settings;
+  return openSecrets({ value, file, previousFile, log });
 }
 
 /** Reads the settings of a tool. Variables that belong to nothing are not worth a line there. */

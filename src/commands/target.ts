@@ -3,11 +3,10 @@ import { startTarget } from "../agent/target.ts";
 import { targetRole } from "../config/target.ts";
 import { formatHostPort } from "../endpoint.ts";
 import { createMetrics } from "../metrics.ts";
-import { openSecrets } from "../secret.ts";
 import { listenForStop } from "./lifetime.ts";
 import { resolveListen } from "./listen.ts";
 import { serveUntilStopped } from "./serve.ts";
-import { answeredHelp, settingsAndLog } from "./settings.ts";
+import { agentSecrets, answeredHelp, settingsAndLog } from "./settings.ts";
 
 export const targetCommand = defineCommand({
   meta: { name: targetRole.name, description: targetRole.summary },
@@ -22,12 +21,7 @@ async function runTarget(args: readonly string[]): Promise<void> {
   const { settings, log } = settingsAndLog(targetRole, args);
   const { proxyEndpoint, endpoint, drainTimeout } = settings;
   const healthListen = await resolveListen("health-listen", settings.healthListen);
-  await using secrets = await openSecrets({
-    value: settings.secret,
-    file: settings.secretFile,
-    previousFile: settings.previousSecretFile,
-    log,
-  });
+  await using secrets = await agentSecrets(settings, log);
   const metrics = createMetrics();
   const role = await startTarget({
     proxyEndpoint,
