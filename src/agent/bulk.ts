@@ -5,14 +5,12 @@ import type { Wire } from "./wire.ts";
 
 /**
  * Moves the bytes of bulk transfers from socket to socket inside the kernel (splice(2) through a pipe), without the copy into a fresh
- * buffer that each of Bun's reads makes. A transfer that has moved much goes on before every look at the sockets, so that Bun finds
- * little left to read.
+ * buffer that each of Bun's reads makes. While a transfer has much to move, Bun does not read its source at all: it gets its turn before
+ * every look at the sockets.
  */
 export interface BulkFlow {
   readonly source: Wire;
   readonly sink: Wire;
-  /** Whether it may still move bulk; asked before each turn. */
-  mayMove(): boolean;
   /** So many bytes were taken from the source. */
   moved(bytes: number): void;
   /** These are some of them: the sink did not take them yet. */
@@ -20,11 +18,11 @@ export interface BulkFlow {
 }
 
 /** Less than this is left to Bun's next read: small moves do not pay. */
-const least = 64 * 1024;
-/** Bytes in one move. */
+const least = 16 * 1024;
+/** Bytes in one move: the largest pipe that everybody may have. */
 const most = 1024 * 1024;
-/** Moves in one turn of the event loop, so that other streams get theirs. */
-const maxMoves = 8;
+/** Milliseconds of moves between two looks at the sockets: all that a new connection or a short message has to wait for. */
+const turnTime = 4;
 
 const FIONREAD = 0x541b;
 const F_SETPIPE_SZ = 1031;
@@ -50,24 +48,37 @@ function openPipe(): KernelPipe | "none" {
 
 const busy = new Set<BulkFlow>();
 
-/** Moves what waits in the source, as long as that is much and the sink takes it, now and in the next turns. */
-export function moveBulk(flow: BulkFlow): void {
-  if (!move(flow)) return;
+/**
+ * Moves what waits in the source, if that is much and the sink takes it. True when there may be more: the source is paused then, and
+ * resumed as soon as little waits.
+ */
+export function moveBulk(flow: BulkFlow): boolean {
+  if (!move(flow)) return false;
+  flow.source.pause();
   if (busy.size === 0) setImmediate(turn);
   busy.add(flow);
+  return true;
 }
 
+/** The flow is over, or its wires are somebody else's. */
 export function stopBulk(flow: BulkFlow): void {
   busy.delete(flow);
 }
 
+/** One move of each flow after the other, again and again while there is time: one that goes on is put last and met again. */
 function turn(): void {
-  for (const flow of busy) if (!flow.mayMove() || !move(flow)) busy.delete(flow);
+  const end = performance.now() + turnTime;
+  for (const flow of busy) {
+    busy.delete(flow);
+    if (move(flow)) busy.add(flow);
+    else if (flow.sink.backlog === 0) flow.source.resume();
+    if (performance.now() >= end) break;
+  }
   if (busy.size > 0) setImmediate(turn);
 }
 
 /**
- * True when it has moved something and there may be more.
+ * One move. True when it was one and the sink took it all.
  *
  * It asks how much waits before it takes anything, so it never meets the end or the error of the source: those are Bun's to report.
  * An error of the sink leaves bytes over, and Bun's write of them meets the error again.
@@ -75,26 +86,23 @@ function turn(): void {
 function move(flow: BulkFlow): boolean {
   const { source, sink } = flow;
   shared ??= openPipe();
-  if (shared === "none" || libc === undefined || !source.open) return false;
+  if (shared === "none" || libc === undefined || !source.open || !sink.isClear) return false;
   const from = source.descriptor;
   const to = sink.descriptor;
-  for (let move = 0; move < maxMoves; move += 1) {
-    if (!sink.isClear) return false;
-    if (libc.ioctl(from, FIONREAD, ptr(waiting)) !== 0 || (waiting[0] ?? 0) < least) return move > 0;
-    // What the sink does not take has to be read out and kept: ask for little more than it has room for.
-    const wanted = Math.min(most, Math.max(least, sendRoom(to)));
-    const taken = Number(libc.splice(from, null, shared.in, null, wanted, SPLICE_F_MOVE_NONBLOCK));
-    if (taken <= 0) return false;
-    flow.moved(taken);
-    let given = 0;
-    while (given < taken) {
-      const part = Number(libc.splice(shared.out, null, to, null, taken - given, SPLICE_F_MOVE_NONBLOCK));
-      if (part <= 0) {
-        flow.forward(readAll(shared, taken - given));
-        return false;
-      }
-      given += part;
+  if (libc.ioctl(from, FIONREAD, ptr(waiting)) !== 0 || (waiting[0] ?? 0) < least) return false;
+  // What the sink does not take has to be read out and kept: ask for little more than it has room for.
+  const wanted = Math.min(most, Math.max(least, sendRoom(to)));
+  const taken = Number(libc.splice(from, null, shared.in, null, wanted, SPLICE_F_MOVE_NONBLOCK));
+  if (taken <= 0) return false;
+  flow.moved(taken);
+  let given = 0;
+  while (given < taken) {
+    const part = Number(libc.splice(shared.out, null, to, null, taken - given, SPLICE_F_MOVE_NONBLOCK));
+    if (part <= 0) {
+      flow.forward(readAll(shared, taken - given));
+      return false;
     }
+    given += part;
   }
   return true;
 }

@@ -38,15 +38,12 @@ export class Flow implements WireOwner, BulkFlow {
   received(chunk: Uint8Array): void {
     this.count(chunk.byteLength);
     this.forward(chunk);
-    if (this.#reads.isBulk(chunk.byteLength)) moveBulk(this);
-  }
-
-  mayMove(): boolean {
-    return this.#reads.staysBulk();
+    if (this.#reads.isLarge(chunk.byteLength)) moveBulk(this);
   }
 
   moved(bytes: number): void {
     this.count(bytes);
+    this.#reads.goesOn();
   }
 
   count(bytes: number): void {
@@ -64,8 +61,7 @@ export class Flow implements WireOwner, BulkFlow {
   }
 
   goOn(): void {
-    if (this.#reads.staysBulk()) moveBulk(this);
-    if (this.sink.backlog === 0) this.source.resume();
+    if (!moveBulk(this) && this.sink.backlog === 0) this.source.resume();
   }
 
   ended(): void {

@@ -9,8 +9,8 @@ const limits = [
   { flows: 64, bytes: 64 * 1024, bulk: 24 },
   { flows: 128, bytes: 32 * 1024, bulk: 24 },
   { flows: 384, bytes: 16 * 1024, bulk: 4 },
-  { flows: Number.POSITIVE_INFINITY, bytes: 8 * 1024, bulk: 2 },
-] as const;
+];
+const limitOfMany = { bytes: 8 * 1024, bulk: 2 };
 
 /** Milliseconds without a read after which a bulk flow makes room for another. */
 const bulkIdle = 1000;
@@ -20,7 +20,7 @@ const bulk = new Set<ReadAllowance>();
 
 /** What holds with the present number of flows: the limit of a new one, and how many may read as much as there is. */
 function step(): { bytes: number; bulk: number } {
-  return limits.find((limit) => flows <= limit.flows) ?? limits[3];
+  return limits.find((limit) => flows <= limit.flows) ?? limitOfMany;
 }
 
 export class ReadAllowance {
@@ -36,23 +36,19 @@ export class ReadAllowance {
     wire.limitReads(this.#limit);
   }
 
-  /** A read brought so many bytes: whether the flow is, or becomes by that, one of the bulk transfers. */
-  isBulk(bytes: number): boolean {
+  /** A read brought so many bytes. True when that was about all it could bring: more is likely to wait, and the flow gets a place if one is free. */
+  isLarge(bytes: number): boolean {
     if (bytes * 2 < this.#limit) return false;
-    if (bulk.has(this)) return this.staysBulk();
-    const now = performance.now();
-    if (!this.#makeRoom(now)) return false;
-    this.#lastRead = now;
+    if (bulk.has(this)) this.goesOn();
+    else this.#makeRoom();
     return true;
   }
 
-  /** Whether it is one of them and goes on: no longer when streams have become so many that there are fewer places. */
-  staysBulk(): boolean {
-    if (!bulk.has(this)) return false;
+  /** The transfer goes on. It loses its place when streams have become so many that there are fewer of them. */
+  goesOn(): void {
+    if (!bulk.has(this)) return;
     this.#lastRead = performance.now();
-    if (bulk.size <= step().bulk) return true;
-    this.#leave();
-    return false;
+    if (bulk.size > step().bulk) this.#leave();
   }
 
   release(): void {
@@ -68,14 +64,15 @@ export class ReadAllowance {
     this.#wire.limitReads(this.#limit);
   }
 
-  #makeRoom(now: number): boolean {
+  #makeRoom(): void {
+    const now = performance.now();
     if (bulk.size >= step().bulk) {
       const idle = bulk.values().find((other) => now - other.#lastRead > bulkIdle);
-      if (idle === undefined) return false;
+      if (idle === undefined) return;
       idle.#leave();
     }
+    this.#lastRead = now;
     bulk.add(this);
     this.#wire.adaptReads();
-    return true;
   }
 }
