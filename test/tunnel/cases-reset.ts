@@ -1,4 +1,5 @@
 import { expect, test } from "bun:test";
+import { eventually } from "../support/tcp-wait.ts";
 import type { TunnelKind } from "../support/tunnel.ts";
 import { openRig } from "../support/tunnel-rig.ts";
 
@@ -100,6 +101,28 @@ export function resetCases(kind: TunnelKind): void {
     await consumer.untilReset();
     expect(consumer.fin).toBe(false);
   });
+
+  for (const [by, other] of [
+    ["consumer", "server"],
+    ["server", "consumer"],
+  ] as const) {
+    test(`passes a reset by the ${by} in the middle of a transfer at full speed`, async () => {
+      await using rig = await openRig(kind, { keep: false });
+      const pair = await rig.pair({ keep: false });
+      const chunk = new Uint8Array(262_144);
+      await eventually(
+        () => {
+          while (pair.consumer.offer(chunk) === chunk.byteLength);
+          return pair.server.received > 64 * 1024 * 1024;
+        },
+        () => `the transfer runs; ${pair.server.received} bytes have arrived`,
+        20_000,
+      );
+      pair[by].abort();
+      await pair[other].untilReset();
+      expect(pair[other].fin).toBe(false);
+    });
+  }
 
   test("resets nothing else when one stream is reset", async () => {
     await using rig = await openRig(kind);
