@@ -10,7 +10,7 @@ import {
   untilPods,
 } from "./kubelet.ts";
 import { conditionOf, type Live, makeProxy, makeSecret } from "./objects.ts";
-import { type Site, startSite, untilAtRest } from "./site.ts";
+import { leads, type Site, startSite, untilAtRest } from "./site.ts";
 
 /** The pods to which the rendezvous of the Proxy `db` leads. */
 async function activePods(site: Site): Promise<(string | undefined)[]> {
@@ -174,7 +174,7 @@ describe("the rendezvous leads to exactly one live proxy pod", () => {
       const { values } = await second.operator.metrics.probes.get();
       return (values.find(({ labels }) => labels.result === "silent")?.value ?? 0) >= 3;
     });
-    expect([await second.leads(), await activePods(site)]).toEqual([false, [activeName]]);
+    expect([await leads(second.operator), await activePods(site)]).toEqual([false, [activeName]]);
     await site.operator.stop();
     await untilActive(site, pods[standing]);
     await server.stop(true);

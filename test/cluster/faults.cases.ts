@@ -5,7 +5,7 @@ import { kubeconfigCredentials } from "../../src/operator/kubeconfig.ts";
 import { resources } from "../../src/operator/resources.ts";
 import { runPods } from "./kubelet.ts";
 import { conditionOf, type Live, makeTunnel } from "./objects.ts";
-import { type Site, startSite, untilAtRest } from "./site.ts";
+import { leads, type Site, startSite, untilAtRest } from "./site.ts";
 
 async function readyTunnel(site: Site): Promise<void> {
   await site.objects.create(makeTunnel("db"));
@@ -29,8 +29,6 @@ async function stillWorks(site: Site, port: number): Promise<void> {
   );
 }
 
-const leads = async (site: Site) => (await site.operator.metrics.leader.get()).values[0]?.value === 1;
-
 describe("the operator goes on", () => {
   test("after the API server was away for longer than the lease, and changes nothing because of it", async () => {
     await using site = await startSite("restart");
@@ -39,11 +37,11 @@ describe("the operator goes on", () => {
     const before = identities(await site.objects.list(resources.deployment));
     await site.plane.stopApiServer();
     try {
-      await site.until("no longer leading", async () => !(await leads(site)));
+      await site.until("no longer leading", async () => !(await leads(site.operator)));
     } finally {
       await site.plane.startApiServer();
     }
-    await site.until("leading again", () => leads(site), 60_000);
+    await site.until("leading again", () => leads(site.operator), 60_000);
     await untilAtRest(site);
     expect(identities(await site.objects.list(resources.deployment))).toEqual(before);
     await stillWorks(site, 8001);
@@ -59,11 +57,11 @@ describe("the operator goes on", () => {
     await readyTunnel(site);
     site.plane.pauseApiServer();
     try {
-      await site.until("no longer leading", async () => !(await leads(site)));
+      await site.until("no longer leading", async () => !(await leads(site.operator)));
     } finally {
       site.plane.resumeApiServer();
     }
-    await site.until("leading again", () => leads(site), 60_000);
+    await site.until("leading again", () => leads(site.operator), 60_000);
     await stillWorks(site, 8001);
     const { values } = await site.operator.metrics.watchRestarts.get();
     expect(values.some(({ labels }) => labels.cause === "idle")).toBe(true);
@@ -101,9 +99,9 @@ describe("the operator goes on", () => {
     await readyTunnel(site);
     await using second = site.startReplica();
     await site.until("second is ready", async () => second.operator.notReady() === undefined);
-    expect(await second.leads()).toBe(false);
+    expect(await leads(second.operator)).toBe(false);
     await site.operator.stop();
-    await site.until("second leads", second.leads);
+    await site.until("second leads", () => leads(second.operator));
     await stillWorks(site, 8001);
   }, 90_000);
 });

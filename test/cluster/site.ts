@@ -19,7 +19,7 @@ export interface Site extends AsyncDisposable {
   /** Stops the operator and starts it anew, as a rollout does. */
   restart(options?: Partial<OperatorOptions>): Promise<void>;
   /** One more replica of the operator, which waits for the lease. */
-  startReplica(options?: Partial<OperatorOptions>): AsyncDisposable & { operator: Operator; leads(): Promise<boolean> };
+  startReplica(options?: Partial<OperatorOptions>): AsyncDisposable & { operator: Operator };
   /** Requests that wrote something other than the Lease, by `verb resource code`. */
   writes(): Promise<Record<string, number>>;
   /** All requests, by `verb resource code`. */
@@ -87,11 +87,7 @@ export async function startSite(name: string, options: SiteOptions = {}): Promis
     },
     startReplica(more) {
       const operator = start(more);
-      return {
-        operator,
-        leads: async () => (await operator.metrics.leader.get()).values[0]?.value === 1,
-        [Symbol.asyncDispose]: () => operator.stop(),
-      };
+      return { operator, [Symbol.asyncDispose]: () => operator.stop() };
     },
     requests: () => requestsOf(site.operator),
     async writes() {
@@ -149,6 +145,11 @@ async function grant(
       ? [role("ClusterRole", namespace, [...rules, ...clusterRules]), binding("ClusterRole", namespace, namespace)]
       : [role("Role", "operator", rules), binding("Role", "operator", "operator")];
   await plane.apply([...main, role("Role", "leader", leaderRules), binding("Role", "leader", "leader")]);
+}
+
+/** Whether this replica holds the lease now. */
+export async function leads(operator: Operator): Promise<boolean> {
+  return (await operator.metrics.leader.get()).values[0]?.value === 1;
 }
 
 async function requestsOf(operator: Operator): Promise<Record<string, number>> {
