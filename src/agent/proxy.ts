@@ -196,14 +196,14 @@ class TunnelProxy implements ProxyCore, ProxyRole {
   }
 
   #arrive(wire: Wire): void {
+    const consumer = new Consumer(wire);
     if (this.#options.acceptProxyProtocol) {
-      readProxyHeader(wire, {
-        read: (addresses, early) => this.place(new Consumer(wire, addresses, early)),
-        failed: (reason) => this.refuse(new Consumer(wire), new StreamError("bad_header", reason)),
+      readProxyHeader(consumer, {
+        read: () => this.place(consumer),
+        failed: (reason) => this.refuse(consumer, new StreamError("bad_header", reason)),
       });
       return;
     }
-    const consumer = new Consumer(wire);
     this.streams.expect(consumer.id);
     this.#arrived.push(consumer);
     if (this.#arrived.length === 1) afterNextPoll(() => this.#placeArrived());
