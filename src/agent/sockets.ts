@@ -1,7 +1,7 @@
 import type { SocketHandler } from "bun";
 import type { HostPort } from "../endpoint.ts";
 import { hasDescriptors } from "./descriptors.ts";
-import { setKeepAlive, setResetOnClose } from "./socket-options.ts";
+import { keepUrgentInline, setKeepAlive, setResetOnClose } from "./socket-options.ts";
 import { Wire, wires } from "./wire.ts";
 
 /** The callbacks that all wires share; `socket.data` is set before any of them can come. */
@@ -60,6 +60,7 @@ export function listenWires(at: HostPort, { spareDescriptors, keepAlive, accept,
   // Accepted sockets inherit these, which saves calls for each. A limit of the receive buffer must not be given in this way:
   // the window's scale would follow from it, and the connection could never become fast.
   setResetOnClose(fd, "reset");
+  keepUrgentInline(fd);
   if (keepAlive !== undefined) setKeepAlive(fd, keepAlive);
   return { port: listener.port, stop: () => listener.stop() };
 }
@@ -90,6 +91,7 @@ export async function connectWire(address: string, port: number): Promise<Wire> 
         ...handlers,
         open(opened) {
           opened.data = new Wire(opened);
+          keepUrgentInline(opened.data.descriptor);
         },
         connectError() {},
       },

@@ -5,6 +5,8 @@ import { createChanges } from "./tcp-wait.ts";
  * Nothing is closed behind the test's back: the socket stays until both directions have ended or the test resets it.
  */
 export interface TcpSocket extends AsyncDisposable {
+  /** Number of the file descriptor while the socket is open. */
+  readonly descriptor: number;
   readonly remotePort: number;
   readonly localPort: number;
   /** Bytes read so far. */
@@ -60,6 +62,7 @@ export interface RawSocket {
   setNoDelay(enable: boolean): boolean;
   readonly remotePort: number;
   readonly localPort: number;
+  readonly fd: number;
 }
 
 /** The socket plus the events that drive it. */
@@ -125,6 +128,9 @@ export function driveSocket(raw: RawSocket, options: TcpOptions): DrivenSocket {
       deadline,
     );
   const socket: TcpSocket = {
+    get descriptor() {
+      return raw.fd;
+    },
     remotePort: ports.remote,
     localPort: ports.local,
     get received() {
