@@ -31,6 +31,8 @@ export interface TcpSocket extends AsyncDisposable {
   finish(): void;
   /** Sends a reset and forgets the connection. */
   abort(): void;
+  /** What close(2) does, and so the end of a process: FIN behind what the kernel has taken, or a reset where bytes are unread. */
+  close(): void;
   pause(): void;
   resume(): void;
   /** Waits for a condition over this socket's own state. */
@@ -56,6 +58,7 @@ export interface TcpOptions {
 export interface RawSocket {
   write(chunk: Uint8Array): number;
   shutdown(): void;
+  end(): void;
   terminate(): void;
   pause(): void;
   resume(): void;
@@ -170,6 +173,11 @@ export function driveSocket(raw: RawSocket, options: TcpOptions): DrivenSocket {
     abort: () => {
       state.aborted = true;
       if (!state.closed) raw.terminate();
+    },
+    close: () => {
+      state.aborted = true;
+      sending.queue.length = 0;
+      if (!state.closed) raw.end();
     },
     pause: () => raw.pause(),
     resume: () => raw.resume(),
