@@ -18,6 +18,10 @@ function load() {
       pipe2: { args: [ptr, i32], returns: i32 },
       splice: { args: [i32, ptr, i32, ptr, u64, u32], returns: i64_fast },
       read: { args: [i32, ptr, u64], returns: i64_fast },
+      close: { args: [i32], returns: i32 },
+      epoll_create1: { args: [i32], returns: i32 },
+      epoll_ctl: { args: [i32, i32, i32, ptr], returns: i32 },
+      epoll_wait: { args: [i32, ptr, i32, i32], returns: i32 },
     }).symbols;
   } catch {
     return undefined;

@@ -57,8 +57,7 @@ export function listenWires(at: HostPort, { spareDescriptors, keepAlive, accept,
     },
   });
   const { fd } = listener as typeof listener & { readonly fd: number };
-  // Accepted sockets inherit these, which saves calls for each. A limit of the receive buffer must not be given in this way:
-  // the window's scale would follow from it, and the connection could never become fast.
+  // Accepted sockets inherit these, which saves calls for each.
   setResetOnClose(fd, "reset");
   if (keepAlive !== undefined) setKeepAlive(fd, keepAlive);
   return { port: listener.port, stop: () => listener.stop() };
