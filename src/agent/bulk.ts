@@ -1,5 +1,6 @@
+import { appetiteOf, segment, smallBuffer } from "./appetite.ts";
+import { Pace } from "./pace.ts";
 import { Readiness } from "./readiness.ts";
-import { sendBufferOf } from "./socket-options.ts";
 import { bytesWaiting, canSplice, splice } from "./splice.ts";
 import { type Wire, wires } from "./wire.ts";
 
@@ -11,7 +12,8 @@ import { type Wire, wires } from "./wire.ts";
  *
  * - Bun, while few flows are so busy: nothing wakes this process sooner;
  * - descriptors of epoll of our own, asked in each turn, when they are many or when this process holds much already. Then no source of a
- *   bulk flow is left to Bun, and whatever comes, little or much, moves inside the kernel. A flow that rests goes back to Bun.
+ *   bulk flow is left to Bun, and whatever comes, little or much, moves inside the kernel. A flow that rests goes back to Bun;
+ * - the same for a flow whose bytes come fast but packet by packet, as from a long link: a turn takes what came within a millisecond at once.
  */
 export interface BulkFlow {
   readonly source: Wire;
@@ -26,12 +28,6 @@ export interface BulkFlow {
 
 /** Less than this is left to Bun's next read: small moves do not pay. */
 const large = 16 * 1024;
-/**
- * A send buffer smaller than this is as small as when the connection began, or as the kernel makes it when memory is short. It takes a segment
- * whenever it is empty, and grows only once it has been overfilled: so that is tried once. What does not fit is kept here.
- */
-const smallBuffer = 128 * 1024;
-const segment = 32 * 1024;
 /** Bytes that are read and kept for a full sink: Bun's write of them meets the full buffer, and Bun tells when there is room. */
 const token = 4 * 1024;
 /** Bulk flows that are left to Bun between their moves. */
@@ -49,22 +45,22 @@ const restTime = 20;
 const restTurns = 20;
 
 /** What is known of a bulk flow. */
-interface Place {
+class Place {
   /** Bytes that a small and empty send buffer is tried with. */
-  attempt: number;
+  attempt = smallBuffer;
   /** `performance.now()` and the number of turns at its last move. */
-  since: number;
-  turns: number;
+  since = 0;
+  turns = 0;
   /** Descriptors of its wires while they are watched; Bun does not read the source then. */
   watched: { source: number; sink: number } | undefined;
   /** The source has ended or failed: Bun has to report it once no bytes are left. */
-  ended: boolean;
+  ended = false;
   /** Waits until the watched sink has room. */
-  full: boolean;
+  full = false;
 }
 
 /** All flows that run. */
-const flows = new Set<BulkFlow>();
+const flows = new Map<BulkFlow, Pace>();
 /** The bulk flows among them, the longest without a move first. */
 const bulk = new Map<BulkFlow, Place>();
 /** Bulk flows that have something to move, in the order in which they get their turns. Their sources are paused. */
@@ -82,7 +78,7 @@ let turns = 0;
 
 /** From now on the flow gets what its source brings. */
 export function startFlow(flow: BulkFlow): void {
-  flows.add(flow);
+  flows.set(flow, new Pace());
   if (!flow.sink.isClear) flow.source.pause();
   else if (!holdsMuch() || !watch(flow, touch(flow))) flow.source.resume();
 }
@@ -99,9 +95,13 @@ export function wasRead(flow: BulkFlow, bytes: number): void {
   limit = Math.max(muchHeld, Math.min(limit, wires.buffered + growth));
   if (wires.buffered >= limit) {
     limit = wires.buffered + growth;
-    for (const other of flows) if (other.sink.isClear) watch(other, touch(other));
+    for (const other of flows.keys()) if (other.sink.isClear) watch(other, touch(other));
   }
-  if (bytes >= large && flows.has(flow)) advance(flow);
+  const pace = flows.get(flow);
+  if (pace === undefined) return;
+  pace.add(bytes);
+  if (bytes >= large) advance(flow);
+  else if (pace.isFast && flow.sink.isClear) watch(flow, touch(flow));
 }
 
 /** The sink of the flow has taken what waited for it. */
@@ -123,7 +123,7 @@ function advance(flow: BulkFlow): void {
       return;
     case "dry": {
       const place = touch(flow);
-      if (place.ended || !takesAll() || !watch(flow, place)) giveBack(flow);
+      if (place.ended || !isOurs(flow) || !watch(flow, place)) giveBack(flow);
       return;
     }
     case "stuck":
@@ -133,14 +133,7 @@ function advance(flow: BulkFlow): void {
 
 /** Puts the flow last among the bulk flows. */
 function touch(flow: BulkFlow): Place {
-  const place: Place = bulk.get(flow) ?? {
-    attempt: smallBuffer,
-    since: 0,
-    turns: 0,
-    watched: undefined,
-    ended: false,
-    full: false,
-  };
+  const place = bulk.get(flow) ?? new Place();
   place.since = performance.now();
   place.turns = turns;
   bulk.delete(flow);
@@ -148,9 +141,9 @@ function touch(flow: BulkFlow): Place {
   return place;
 }
 
-/** Whether no bulk flow is left to Bun now. */
-function takesAll(): boolean {
-  return bulk.size > few || holdsMuch();
+/** Whether the bulk flow is not left to Bun between its moves. */
+function isOurs(flow: BulkFlow): boolean {
+  return bulk.size > few || holdsMuch() || flows.get(flow)?.isFast === true;
 }
 
 function holdsMuch(): boolean {
@@ -278,21 +271,20 @@ function move(flow: BulkFlow): Outcome {
   if (!sink.isClear) return "full";
   if (!source.open || !canSplice()) return "stuck";
   const place = bulk.get(flow);
-  const isWatched = place !== undefined && (place.watched !== undefined || (takesAll() && watch(flow, place)));
+  const isWatched = place !== undefined && (place.watched !== undefined || (isOurs(flow) && watch(flow, place)));
   if (!isWatched && bytesWaiting(source.descriptor) < large) return "dry";
   return moveInto(touch(flow), flow, isWatched);
 }
 
 function moveInto(place: Place, flow: BulkFlow, isWatched: boolean): Outcome {
   const { source, sink } = flow;
-  const { queued, room } = sendBufferOf(sink.descriptor);
-  // As the kernel defines writable: less room is not worth a move.
-  if (isWatched && room < queued / 2 && sinks.watch(sink.descriptor)) {
+  const { bytes, writable } = appetiteOf(sink.descriptor, place.attempt);
+  if (isWatched && !writable && sinks.watch(sink.descriptor)) {
     place.full = true;
     return "full";
   }
-  const wanted = room === 0 ? token : queued === 0 && room < smallBuffer ? Math.max(room, place.attempt) : room;
-  const { taken, left, dry } = splice(source.descriptor, sink.descriptor, wanted);
+  const wanted = Math.max(token, bytes);
+  const { taken, left } = splice(source.descriptor, sink.descriptor, wanted);
   if (taken === 0) return bytesWaiting(source.descriptor) > 0 ? "stuck" : "dry";
   flow.count(taken);
   if (left !== undefined) {
@@ -300,6 +292,8 @@ function moveInto(place: Place, flow: BulkFlow, isWatched: boolean): Outcome {
     flow.forward(left);
   }
   if (!sink.isClear) return "full";
-  // Only a watched source tells of what comes from now on.
-  return dry && isWatched ? "dry" : "more";
+  if (!isWatched) return "more";
+  flows.get(flow)?.add(taken);
+  // Arrivals are told once: nothing may be left when it is taken for dry. A move may be short for other reasons.
+  return taken < wanted && bytesWaiting(source.descriptor) === 0 ? "dry" : "more";
 }

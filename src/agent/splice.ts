@@ -21,8 +21,6 @@ export interface Move {
   taken: number;
   /** Those of them that the sink did not take. */
   left: Uint8Array | undefined;
-  /** The source had no more, as it seems. */
-  dry: boolean;
 }
 
 /** One pipe serves all streams: it is empty between two moves. */
@@ -56,7 +54,7 @@ export function bytesWaiting(fd: number): number {
  */
 export function splice(from: number, to: number, wanted: number): Move {
   shared ??= openPipe();
-  if (shared === "none" || libc === undefined) return { taken: 0, left: undefined, dry: true };
+  if (shared === "none" || libc === undefined) return { taken: 0, left: undefined };
   const pipe = shared;
   // Until the move has ended well the pipe is nobody's: bytes of one stream must never reach another.
   shared = undefined;
@@ -71,14 +69,13 @@ export function splice(from: number, to: number, wanted: number): Move {
 
 function moveThrough({ in: into, out }: KernelPipe, calls: Libc, from: number, to: number, wanted: number): Move {
   const taken = Number(calls.splice(from, null, into, null, wanted, SPLICE_F_MOVE_NONBLOCK));
-  if (taken <= 0) return { taken: 0, left: undefined, dry: true };
-  const dry = taken < wanted;
+  if (taken <= 0) return { taken: 0, left: undefined };
   for (let given = 0; given < taken; ) {
     const part = Number(calls.splice(out, null, to, null, taken - given, SPLICE_F_MOVE_NONBLOCK));
-    if (part <= 0) return { taken, left: readAll(out, calls, taken - given), dry };
+    if (part <= 0) return { taken, left: readAll(out, calls, taken - given) };
     given += part;
   }
-  return { taken, left: undefined, dry };
+  return { taken, left: undefined };
 }
 
 /** Empties the pipe of its `length` bytes. */
