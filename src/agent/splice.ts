@@ -24,11 +24,12 @@ export interface Move {
 }
 
 /** One pipe serves all streams: it is empty between two moves. */
-let shared: KernelPipe | "none" | undefined;
+let shared: KernelPipe | undefined;
 
-function openPipe(): KernelPipe | "none" {
+/** Undefined where the system's library is not there, and while descriptors are short. */
+function openPipe(): KernelPipe | undefined {
   const ends = new Int32Array(2);
-  if (libc === undefined || libc.pipe2(ptr(ends), O_NONBLOCK_CLOEXEC) !== 0) return "none";
+  if (libc === undefined || libc.pipe2(ptr(ends), O_NONBLOCK_CLOEXEC) !== 0) return undefined;
   const [out = -1, into = -1] = ends;
   libc.fcntl(into, F_SETPIPE_SZ, most);
   return { out, in: into };
@@ -37,7 +38,7 @@ function openPipe(): KernelPipe | "none" {
 /** Whether bytes can move inside the kernel here. */
 export function canSplice(): boolean {
   shared ??= openPipe();
-  return shared !== "none";
+  return shared !== undefined;
 }
 
 const count = new Int32Array(1);
@@ -54,7 +55,7 @@ export function bytesWaiting(fd: number): number {
  */
 export function splice(from: number, to: number, wanted: number): Move {
   shared ??= openPipe();
-  if (shared === "none" || libc === undefined) return { taken: 0, left: undefined };
+  if (shared === undefined || libc === undefined) return { taken: 0, left: undefined };
   const pipe = shared;
   // Until the move has ended well the pipe is nobody's: bytes of one stream must never reach another.
   shared = undefined;
