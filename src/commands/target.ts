@@ -20,7 +20,7 @@ async function runTarget(args: readonly string[]): Promise<void> {
   const stop = listenForStop();
   const { settings, log } = settingsAndLog(targetRole, args);
   const { proxyEndpoint, endpoint, drainTimeout } = settings;
-  const healthListen = await resolveListen("health-listen", settings.healthListen);
+  const healthListen = await resolveListen("health-listen", settings.healthListen, log);
   await using secrets = await agentSecrets(settings, log);
   const metrics = createMetrics();
   const role = await startTarget({

@@ -112,25 +112,30 @@ test("with the log level debug the one line is followed by the stack", async () 
   expect(lines.join("\n")).toContain("src/config/read.ts");
 });
 
-describe("a listen that is refused is exit code 1 and one line", () => {
+describe("a listen that is refused is exit code 2 and one line", () => {
   test("a port that is taken", async () => {
     using taken = Bun.listen({ hostname: "127.0.0.1", port: 0, socket: { data() {} } });
     const address = `127.0.0.1:${taken.port}`;
-    expect(await run(["proxy", ...anyPorts, "--listen", address], secret)).toEqual({
-      code: 1,
+    for (const setting of ["listen", "consumer-listen", "health-listen"]) {
+      expect(await run(["proxy", ...anyPorts, `--${setting}`, address], secret)).toEqual({
+        code: 2,
+        lines: [`netaminity: cannot listen on ${address} (${setting}): the address is in use (EADDRINUSE)`],
+      });
+    }
+  });
+
+  test("an address of another machine", async () => {
+    expect(await run(["proxy", ...anyPorts, "--consumer-listen", "192.0.2.1:0"], secret)).toEqual({
+      code: 2,
       lines: [
-        `netaminity: cannot listen on ${address} (listen) or 127.0.0.1:0 (consumer-listen): the address is in use (EADDRINUSE)`,
+        "netaminity: cannot listen on 192.0.2.1:0 (consumer-listen): this machine has no such address (EADDRNOTAVAIL)",
       ],
-    });
-    expect(await run(["proxy", ...anyPorts, "--health-listen", address], secret)).toEqual({
-      code: 1,
-      lines: [`netaminity: cannot listen on ${address} (health-listen): the address is in use (EADDRINUSE)`],
     });
   });
 
   test("a name that does not resolve", async () => {
     const { code, lines } = await run(["proxy", ...anyPorts, "--listen", "nowhere.invalid:0"], secret);
-    expect([code, lines.length]).toEqual([1, 1]);
+    expect([code, lines.length]).toEqual([2, 1]);
     expect(lines[0]).toStartWith("netaminity: listen: the name nowhere.invalid does not resolve");
   });
 });
