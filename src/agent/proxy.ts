@@ -5,6 +5,7 @@ import type { AgentMetrics } from "../metrics.ts";
 import type { Secrets } from "../secret.ts";
 import { BoreSession } from "./bore-session.ts";
 import { Consumer, factsOf } from "./consumer.ts";
+import { reportGuarantees } from "./guarantees.ts";
 import { handOver } from "./hand-over.ts";
 import { Handshakes } from "./handshake.ts";
 import type { ProxyCore, ProxySession } from "./proxy-core.ts";
@@ -46,7 +47,9 @@ const spareForTargets = 16;
 
 /** Listens for targets and consumers and joins them. Throws ListenError when a port cannot be had. */
 export async function startProxy(options: ProxyOptions): Promise<ProxyRole> {
-  return new TunnelProxy(options);
+  const role = new TunnelProxy(options);
+  reportGuarantees(options.log, options.metrics);
+  return role;
 }
 
 /** Consumers that are read before they are placed, at most. */

@@ -38,11 +38,12 @@ export function setKeepAlive(fd: number, idle: number): void {
 
 /**
  * Chooses what the kernel sends when the socket is closed without a shutdown, above all when this process dies: RST instead of FIN.
- * Without it the crash of a proxy would end every stream like an orderly end, and a cut answer would look complete.
+ * Without it the crash of a proxy would end every stream like an orderly end, and a cut answer would look complete. False when the system
+ * does not do it.
  */
-export function setResetOnClose(fd: number, wanted: "reset" | "fin"): void {
+export function setResetOnClose(fd: number, wanted: "reset" | "fin"): boolean {
   const value = wanted === "reset" ? resetOnClose : finOnClose;
-  libc?.setsockopt(fd, SOL_SOCKET, SO_LINGER, ptr(value), value.byteLength);
+  return libc?.setsockopt(fd, SOL_SOCKET, SO_LINGER, ptr(value), value.byteLength) === 0;
 }
 
 /** Bounds how much the kernel receives ahead of us, and so the size of one read: to 0.75 to 2 times `limit` bytes (measured on Linux 6.18). */

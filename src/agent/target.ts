@@ -8,6 +8,7 @@ import { toHex } from "./auth.ts";
 import { Backend } from "./backend.ts";
 import { type Backoff, makeBackoff } from "./backoff.ts";
 import { connectFirst, DialError, dialRepeatedly, dialTimeout, resolve } from "./dial.ts";
+import { reportGuarantees } from "./guarantees.ts";
 import type { ProxyProtocol } from "./proxy-header.ts";
 import { StreamError, Streams } from "./streams.ts";
 import type { SessionEvents, TargetCore, TargetSession } from "./target-core.ts";
@@ -58,6 +59,7 @@ const healthyAfter = 10_000;
 const briefSession = 1000;
 
 export async function startTarget(options: TargetOptions): Promise<TargetRole> {
+  reportGuarantees(options.log, options.metrics);
   return new Target(options);
 }
 

@@ -1,0 +1,69 @@
+import { describe, expect, setDefaultTimeout, test } from "bun:test";
+import { denying } from "../support/denying-launcher.ts";
+import { connectTcp, listenEcho } from "../support/tcp-ends.ts";
+import { metricsOf, tunnelOf } from "../support/tunnel.ts";
+import { compiledWith, type Launcher } from "../support/tunnel-compiled.ts";
+
+setDefaultTimeout(60_000);
+
+const warning = "not every guarantee can be kept here";
+const resetWhenKilled =
+  "streams are reset when this process is killed (they end as if they were complete: a cut answer looks whole)";
+const kernelMoves = "bulk transfers move inside the kernel, in bounded memory (they are slower and take more)";
+const noCode =
+  "the system's library cannot be called (bun:ffi requires the JIT); it takes glibc, and memory that may be written and executed";
+
+/** What both roles warn of at the start and count, after a consumer has been served, and what a kill -9 of the proxy looks like. */
+async function observe(launch: Launcher) {
+  await using backend = await listenEcho();
+  await using tunnel = await tunnelOf(compiledWith(launch)).open({ backend });
+  const { proxy, target } = tunnel;
+  if (proxy === undefined || target === undefined) throw new Error("both roles are ours");
+  await using consumer = await connectTcp(tunnel.consumers.port);
+  await consumer.send("hello");
+  await consumer.untilReceived(5);
+  const roles = await Promise.all(
+    [proxy, target].map(async (role) => ({
+      warnings: role.log.all(warning).map(({ level, fields: { off, reason } }) => ({ level, off, reason })),
+      metric: (await metricsOf(role)).sum("netaminity_guarantees_off"),
+    })),
+  );
+  proxy.process?.signal("SIGKILL");
+  await consumer.until((one) => one.fin || one.closed, "the consumer notices");
+  return { roles, end: consumer.fin ? "FIN" : consumer.reset };
+}
+
+const both = <Role>(role: Role): Role[] => [role, role];
+
+describe("at the start both roles say what cannot be kept", () => {
+  test("nothing, where all is well", async () => {
+    expect(await observe((command) => command)).toEqual({
+      roles: both({ warnings: [], metric: 0 }),
+      end: "ECONNRESET",
+    });
+  });
+
+  test.each<[string, Launcher]>([
+    ["without memory that may be written and executed", denying("no-writable-code")],
+    ["without the JIT", (command) => ["env", "BUN_JSC_useJIT=0", ...command]],
+    ["in a small address space", (command) => ["/bin/sh", "-c", 'ulimit -v 1000000; exec "$@"', "sh", ...command]],
+  ])("%s", async (_, launch) => {
+    expect(await observe(launch)).toEqual({
+      roles: both({
+        warnings: [{ level: "warn", off: `${resetWhenKilled}; ${kernelMoves}`, reason: noCode }],
+        metric: 2,
+      }),
+      end: "FIN",
+    });
+  });
+
+  test("where SO_LINGER is refused", async () => {
+    expect(await observe(denying("no-linger"))).toEqual({
+      roles: both({
+        warnings: [{ level: "warn", off: resetWhenKilled, reason: "setsockopt(SO_LINGER) is refused" }],
+        metric: 1,
+      }),
+      end: "FIN",
+    });
+  });
+});
