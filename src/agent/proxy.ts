@@ -5,7 +5,6 @@ import type { AgentMetrics } from "../metrics.ts";
 import type { Secrets } from "../secret.ts";
 import { BoreSession } from "./bore-session.ts";
 import { Consumer, factsOf } from "./consumer.ts";
-import { reportGuarantees } from "./guarantees.ts";
 import { handOver } from "./hand-over.ts";
 import { Handshakes } from "./handshake.ts";
 import type { ProxyCore, ProxySession } from "./proxy-core.ts";
@@ -13,7 +12,7 @@ import { readProxyHeader } from "./proxy-header-reader.ts";
 import { NetaminitySession } from "./proxy-session.ts";
 import { Quota } from "./quota.ts";
 import { tunnelKeepAlive } from "./socket-options.ts";
-import { type Listener, type ListenOptions, listenWires } from "./sockets.ts";
+import { type Listener, type ListenOptions, listenWires, socketShortage } from "./sockets.ts";
 import { StreamError, Streams } from "./streams.ts";
 import { afterNextPoll } from "./turn.ts";
 import { type Wire, wires } from "./wire.ts";
@@ -47,9 +46,7 @@ const spareForTargets = 16;
 
 /** Listens for targets and consumers and joins them. Throws ListenError when a port cannot be had. */
 export async function startProxy(options: ProxyOptions): Promise<ProxyRole> {
-  const role = new TunnelProxy(options);
-  reportGuarantees(options.log, options.metrics);
-  return role;
+  return new TunnelProxy(options);
 }
 
 /** Consumers that are read before they are placed, at most. */
@@ -135,6 +132,8 @@ class TunnelProxy implements ProxyCore, ProxyRole {
 
   notReady(): string | undefined {
     if (this.#draining) return "draining";
+    const shortage = socketShortage(this.#socketsForOne());
+    if (shortage !== undefined) return shortage;
     return this.#sessions.some((session) => session.available) ? undefined : "no target is attached";
   }
 
@@ -197,6 +196,12 @@ class TunnelProxy implements ProxyCore, ProxyRole {
   #spare(): number {
     const waiting = this.#sessions.reduce((sum, session) => sum + session.waiting, this.#arrived.length);
     return spareForTargets + waiting + 1;
+  }
+
+  /** Sockets that there must be room for, also without any stream, if a consumer is to be accepted. */
+  #socketsForOne(): number {
+    const idle = this.#netaminity().reduce((sum, session) => sum + session.idle, 0);
+    return Math.max(1, this.#sessions.length) + Math.max(1, idle) + 1 + spareForTargets + 1;
   }
 
   #exhausted(): void {

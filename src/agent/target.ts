@@ -8,7 +8,6 @@ import { toHex } from "./auth.ts";
 import { Backend } from "./backend.ts";
 import { type Backoff, makeBackoff } from "./backoff.ts";
 import { connectFirst, DialError, dialRepeatedly, dialTimeout, resolve } from "./dial.ts";
-import { reportGuarantees } from "./guarantees.ts";
 import type { ProxyProtocol } from "./proxy-header.ts";
 import { StreamError, Streams } from "./streams.ts";
 import type { SessionEvents, TargetCore, TargetSession } from "./target-core.ts";
@@ -59,7 +58,6 @@ const healthyAfter = 10_000;
 const briefSession = 1000;
 
 export async function startTarget(options: TargetOptions): Promise<TargetRole> {
-  reportGuarantees(options.log, options.metrics);
   return new Target(options);
 }
 
@@ -110,7 +108,8 @@ class Target implements TargetCore, TargetRole {
 
   notReady(): string | undefined {
     if (this.#stopped) return "draining";
-    return this.#current === undefined ? `no session with the proxy: ${this.#problem}` : undefined;
+    const session = this.#current === undefined ? `no session with the proxy: ${this.#problem}` : undefined;
+    return this.backend.shortage() ?? session;
   }
 
   async drain(timeout: number): Promise<void> {

@@ -1,4 +1,5 @@
 import { defineCommand } from "citty";
+import { reportGuarantees } from "../agent/guarantees.ts";
 import { startProxy } from "../agent/proxy.ts";
 import { proxyRole } from "../config/proxy.ts";
 import { formatHostPort } from "../endpoint.ts";
@@ -25,6 +26,7 @@ async function runProxy(args: readonly string[]): Promise<void> {
   const healthListen = await resolveListen("health-listen", settings.healthListen, log);
   await using secrets = await agentSecrets(settings, log);
   const metrics = createMetrics();
+  reportGuarantees(log, metrics);
   const role = await startProxy({ listen, consumerListen, secrets, deadline, acceptProxyProtocol, log, metrics });
   await serveUntilStopped({
     role,
