@@ -2,7 +2,7 @@ import { formatHostPort } from "../endpoint.ts";
 import { errorText } from "../errors.ts";
 import type { Log } from "../log.ts";
 import type { AgentMetrics } from "../metrics.ts";
-import type { Secrets } from "../secret.ts";
+import { type Secrets, suspicionAbout } from "../secret.ts";
 import {
   answer,
   attachedProof,
@@ -126,7 +126,8 @@ export class Handshakes {
     } catch (error) {
       if (!(error instanceof AuthError)) throw error;
       this.options.metrics.authFailures.inc();
-      this.#complain("authentication failed", peer, error.message);
+      // Never told to the peer, who may be anybody.
+      this.#complain("authentication failed", peer, error.message, suspicionAbout(this.options.secrets));
       this.#refuse(peer, error.message);
     }
   }
@@ -231,8 +232,8 @@ export class Handshakes {
     this.#complain("handshake dropped", peer, reason === "timeout" ? "silent for too long" : "too many at once");
   }
 
-  #complain(message: string, { connection }: Peer, reason: string): void {
+  #complain(message: string, { connection }: Peer, reason: string, suspicion?: string): void {
     const peer = formatHostPort(connection.wire.remote);
-    this.#lines.spend((suppressed) => this.options.log.warn(message, { peer, reason, suppressed }));
+    this.#lines.spend((suppressed) => this.options.log.warn(message, { peer, reason, suspicion, suppressed }));
   }
 }

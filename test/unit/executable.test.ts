@@ -102,6 +102,20 @@ describe("a mistake is exit code 2 and one line", () => {
   });
 });
 
+test.each(["proxy", "target", "doctor"])(
+  "bytes in NETAMINITY_SECRET that are no text are refused by the %s, not turned into others",
+  async (command) => {
+    // The shell passes the byte on as it is, which Bun's spawn cannot.
+    const shell = ["/bin/sh", "-c", `NETAMINITY_SECRET=$(printf 'a\\377b') exec "$@"`, "sh"];
+    const endpoints = command === "proxy" ? [] : ["--proxy-endpoint=127.0.0.1:1", "--endpoint=127.0.0.1:1"];
+    await using process = startProcess([...shell, executable(), command, ...endpoints]);
+    expect(await process.exited()).toBe(2);
+    expect(process.log.lines.map(({ message }) => message)).toEqual([
+      "netaminity: NETAMINITY_SECRET cannot be used: it is not UTF-8 text, or has lost some of it (U+FFFD stands where bytes were)",
+    ]);
+  },
+);
+
 test("with the log level debug the one line is followed by the stack", async () => {
   const { code, lines } = await run(["proxy", "--log-level", "debug", "--deadline", "x"], secret);
   expect([
