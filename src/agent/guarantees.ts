@@ -12,6 +12,7 @@ export interface LostGuarantees {
 
 const resetWhenKilled =
   "streams are reset when this process is killed (they end as if they were complete: a cut answer looks whole)";
+const resetPassedOn = "a reset at one end is a reset at the other (it arrives as an orderly end)";
 const kernelMoves = "bulk transfers move inside the kernel, in bounded memory (they are slower and take more)";
 
 /** Undefined when nothing is missing, which is so wherever Linux, glibc and the sandbox allow the calls that Bun has no words for. */
@@ -21,7 +22,10 @@ export function lostGuarantees(): LostGuarantees | undefined {
     const reason = `the system's library cannot be called (${errorText(libcFailure)}); it takes glibc, and memory that may be written and executed`;
     return { off: [resetWhenKilled, kernelMoves], reason };
   }
-  return canResetOnClose(libc) ? undefined : { off: [resetWhenKilled], reason: "setsockopt(SO_LINGER) is refused" };
+  // Bun's own resets need it too.
+  return canResetOnClose(libc)
+    ? undefined
+    : { off: [resetPassedOn, resetWhenKilled], reason: "setsockopt(SO_LINGER) is refused" };
 }
 
 const AF_INET = 2;
