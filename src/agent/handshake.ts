@@ -52,6 +52,14 @@ export interface HandshakeOptions {
 
 class AuthError extends Error {
   override readonly name = "AuthError";
+
+  /** `suspicion`: what is odd about the secrets of this end, for its own log alone. */
+  constructor(
+    message: string,
+    readonly suspicion?: string,
+  ) {
+    super(message);
+  }
 }
 
 /** One peer before it has proved anything. */
@@ -126,8 +134,7 @@ export class Handshakes {
     } catch (error) {
       if (!(error instanceof AuthError)) throw error;
       this.options.metrics.authFailures.inc();
-      // Never told to the peer, who may be anybody.
-      this.#complain("authentication failed", peer, error.message, suspicionAbout(this.options.secrets));
+      this.#complain("authentication failed", peer, error.message, error.suspicion);
       this.#refuse(peer, error.message);
     }
   }
@@ -197,7 +204,7 @@ export class Handshakes {
   /** The key of the valid secret that `fits`. Tries all of them, so that time does not tell which. */
   #keyFor(fits: (key: Uint8Array) => boolean): Uint8Array {
     const found = this.options.secrets.current.map(keyOf).filter(fits)[0];
-    if (found === undefined) throw new AuthError("invalid secret");
+    if (found === undefined) throw new AuthError("invalid secret", suspicionAbout(this.options.secrets));
     return found;
   }
 
