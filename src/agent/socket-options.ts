@@ -35,11 +35,12 @@ export function setKeepAlive(fd: number, idle: number): void {
 
 /**
  * Chooses what the kernel sends when the socket is closed without a shutdown, above all when this process dies: RST instead of FIN.
- * Without it the crash of a proxy would end every stream like an orderly end, and a cut answer would look complete.
+ * Without it the crash of a proxy would end every stream like an orderly end, and a cut answer would look complete. False when the system
+ * does not do it.
  */
-export function setResetOnClose(fd: number, wanted: "reset" | "fin"): void {
+export function setResetOnClose(fd: number, wanted: "reset" | "fin"): boolean {
   const value = wanted === "reset" ? resetOnClose : finOnClose;
-  libc?.setsockopt(fd, SOL_SOCKET, SO_LINGER, ptr(value), value.byteLength);
+  return libc?.setsockopt(fd, SOL_SOCKET, SO_LINGER, ptr(value), value.byteLength) === 0;
 }
 
 /** sk_meminfo of linux/sock_diag.h: nine u32, among them the size of the send buffer and how much of it is used. */
