@@ -272,20 +272,20 @@ function move(flow: BulkFlow): Outcome {
   if (!source.open || !canSplice()) return "stuck";
   const place = bulk.get(flow);
   const isWatched = place !== undefined && (place.watched !== undefined || (isOurs(flow) && watch(flow, place)));
-  if (!isWatched && bytesWaiting(source.descriptor) < large) return "dry";
-  return moveInto(touch(flow), flow, isWatched);
+  // Asked before anything is taken: a move would meet the end or the error of an empty source, and use up what Bun is to report.
+  const waiting = bytesWaiting(source.descriptor);
+  return waiting < (isWatched ? 1 : large) ? "dry" : moveOf(waiting, touch(flow), flow, isWatched);
 }
 
-function moveInto(place: Place, flow: BulkFlow, isWatched: boolean): Outcome {
+function moveOf(waiting: number, place: Place, flow: BulkFlow, isWatched: boolean): Outcome {
   const { source, sink } = flow;
   const { bytes, writable } = appetiteOf(sink.descriptor, place.attempt);
   if (isWatched && !writable && sinks.watch(sink.descriptor)) {
     place.full = true;
     return "full";
   }
-  const wanted = Math.max(token, bytes);
-  const { taken, left } = splice(source.descriptor, sink.descriptor, wanted);
-  if (taken === 0) return bytesWaiting(source.descriptor) > 0 ? "stuck" : "dry";
+  const { taken, left } = splice(source.descriptor, sink.descriptor, Math.max(token, bytes));
+  if (taken === 0) return "stuck";
   flow.count(taken);
   if (left !== undefined) {
     place.attempt = segment;
@@ -294,6 +294,6 @@ function moveInto(place: Place, flow: BulkFlow, isWatched: boolean): Outcome {
   if (!sink.isClear) return "full";
   if (!isWatched) return "more";
   flows.get(flow)?.add(taken);
-  // Arrivals are told once: nothing may be left when it is taken for dry. A move may be short for other reasons.
-  return taken < wanted && bytesWaiting(source.descriptor) === 0 ? "dry" : "more";
+  // What came meanwhile is told by the next look at the watched sources.
+  return taken >= waiting ? "dry" : "more";
 }

@@ -49,9 +49,9 @@ export function bytesWaiting(fd: number): number {
 }
 
 /**
- * Moves up to `wanted` bytes from one socket to another without a copy (splice(2) through a pipe). Nothing is taken at the end, at an error or at
- * urgent data of the source: those are for an ordinary read. An error of the sink leaves bytes over, and an ordinary write of them meets the error
- * again. Throws when bytes were lost in the pipe, which no working kernel does.
+ * Moves up to `wanted` bytes from one socket to another without a copy (splice(2) through a pipe). Only for a source that has bytes: an error of an empty
+ * one would be used up. Nothing is taken at urgent data, which an ordinary read gets. An error of the sink leaves bytes over, and an ordinary write
+ * of them fails too. Throws when bytes were lost in the pipe, which no working kernel does.
  */
 export function splice(from: number, to: number, wanted: number): Move {
   shared ??= openPipe();
