@@ -4,7 +4,7 @@
 export class ExitError extends Error {
   override readonly name: string = "ExitError";
 
-  /** `exitCode`: 1 when the surroundings are at fault (a port that is taken), 2 when the settings are, 3 when a question cannot be answered. */
+  /** `exitCode`: 1 when the surroundings are at fault (no API server is known), 2 when the settings are (also a port that is taken), 3 when a question cannot be answered. */
   constructor(
     message: string,
     readonly exitCode: 1 | 2 | 3,
@@ -32,19 +32,29 @@ export class StartError extends ExitError {
   }
 }
 
+/** An address of a listen setting cannot be had. */
+export class ListenError extends ExitError {
+  override readonly name = "ListenError";
+
+  constructor(message: string, options?: ErrorOptions) {
+    super(message, 2, options);
+  }
+}
+
 const listenFailures: Readonly<Record<string, string>> = {
   EADDRINUSE: "the address is in use",
   EACCES: "permission is missing (ports below 1024 need it)",
   EADDRNOTAVAIL: "this machine has no such address",
+  EAFNOSUPPORT: "IPv6 is not available here",
 };
 
 /** The failure of a listen as the line that a user needs; `what` names the setting and the address. */
-export function listenFailure(what: string, cause: unknown): StartError {
+export function listenFailure(what: string, cause: unknown): ListenError {
   const code = errorCode(cause);
   const reason = code === undefined ? undefined : listenFailures[code];
   return reason === undefined
-    ? new StartError(`cannot listen on ${what}`, { cause })
-    : new StartError(`cannot listen on ${what}: ${reason} (${code})`);
+    ? new ListenError(`cannot listen on ${what}`, { cause })
+    : new ListenError(`cannot listen on ${what}: ${reason} (${code})`);
 }
 
 const maxCauses = 5;

@@ -16,7 +16,7 @@ export interface HealthServer {
 
 /**
  * Serves `/healthz` (200 while the event loop runs, whatever the peers do), `/readyz` (200 `ready`, or 503 with the reason)
- * and `/metrics` (Prometheus text). Throws StartError when the address cannot be listened on.
+ * and `/metrics` (Prometheus text). Throws ListenError when the address cannot be listened on.
  */
 export function startHealth(options: HealthOptions): HealthServer {
   const { listen } = options;

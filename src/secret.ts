@@ -1,11 +1,21 @@
 import { type FileHandle, open } from "node:fs/promises";
 import { errorCode, errorText, UsageError } from "./errors.ts";
 import type { Log } from "./log.ts";
+import { EmptySecretError, secretText, suspicionOf } from "./secret-text.ts";
 
 /** The shared secrets that are valid now. Read `current` anew for every handshake: it changes during a rotation. */
 export interface Secrets {
   /** At least one; the first is used to prove, all are accepted. */
   readonly current: readonly string[];
+}
+
+/** What makes one suspect, after a refusal, that the secrets of this end are not what was meant; undefined when they look fine. */
+export function suspicionAbout({ current }: Secrets): string | undefined {
+  const found = current.flatMap((secret, index) => {
+    const suspicion = suspicionOf(secret);
+    return suspicion === undefined ? [] : [`the ${index === 0 ? "" : "previous "}secret of this end ${suspicion}`];
+  });
+  return found.length === 0 ? undefined : found.join("; ");
 }
 
 /** Exactly one of `value` and `file` must be given. */
@@ -34,7 +44,7 @@ export async function openSecrets(source: SecretSource): Promise<Secrets & Async
   if (source.value !== undefined && file !== undefined) {
     throw new UsageError("both NETAMINITY_SECRET and secret-file are given; accepted: exactly one of the two");
   }
-  const main = file === undefined ? watchedValue(source.value) : await watchedFile("secret-file", file, log);
+  const main = file === undefined ? watchedValue(source.value, log) : await watchedFile("secret-file", file, log);
   const previous = previousFile === undefined ? undefined : previousSecret(previousFile, log);
   (await previous?.look())?.();
 
@@ -79,17 +89,27 @@ interface Watched<Value> {
   look(): Promise<() => void>;
 }
 
-function watchedValue(given: string | undefined): Watched<string> {
+function watchedValue(given: string | undefined, log: Log): Watched<string> {
   if (given === undefined) {
     throw new UsageError(
       "no secret is given; accepted: --secret-file FILE or the environment variable NETAMINITY_SECRET",
     );
   }
-  const secret = stripNewline(given);
-  if (secret === "") {
-    throw new UsageError("NETAMINITY_SECRET is empty; accepted: at least one character");
+  let secret: string;
+  try {
+    secret = secretText(new TextEncoder().encode(given));
+  } catch (cause) {
+    throw new UsageError("NETAMINITY_SECRET cannot be used", { cause });
   }
+  suspect("NETAMINITY_SECRET", secret, log);
   return { value: () => secret, look: async () => () => {} };
+}
+
+function suspect(source: string, secret: string, log: Log): void {
+  const suspicion = suspicionOf(secret);
+  if (suspicion !== undefined) {
+    log.warn("the secret may not be what was meant", { source, suspicion: `it ${suspicion}` });
+  }
 }
 
 async function watchedFile(setting: string, path: string, log: Log): Promise<Watched<string>> {
@@ -99,6 +119,7 @@ async function watchedFile(setting: string, path: string, log: Log): Promise<Wat
   } catch (cause) {
     throw new UsageError(`${setting}: ${JSON.stringify(path)} cannot be used`, { cause });
   }
+  suspect(path, secret, log);
   const complain = onceForEach((problem) => log.warn("secret kept, file is unusable", { file: path, reason: problem }));
   return {
     value: () => secret,
@@ -114,6 +135,7 @@ async function watchedFile(setting: string, path: string, log: Log): Promise<Wat
         if (read !== secret) {
           secret = read;
           log.info("secret changed", { file: path });
+          suspect(path, secret, log);
         }
       };
     },
@@ -137,6 +159,9 @@ function previousSecret(path: string, log: Log): Watched<string | undefined> {
         complain(absent ? undefined : errorText(error));
       }
       return () => {
+        if (read !== undefined && read !== secret) {
+          suspect(path, read, log);
+        }
         secret = read;
       };
     },
@@ -154,18 +179,10 @@ function onceForEach(report: (problem: string) => void): (problem: string | unde
   };
 }
 
-class EmptySecretError extends Error {
-  override readonly name = "EmptySecretError";
-}
-
 /** Kubernetes replaces mounted Secrets by swapping a symbolic link, so the path is opened anew each time and the content compared. */
 async function readSecret(path: string): Promise<string> {
   await using file = await open(path, "r");
-  const secret = stripNewline(decode(await readBounded(file)));
-  if (secret === "") {
-    throw new EmptySecretError("the file is empty");
-  }
-  return secret;
+  return secretText(await readBounded(file));
 }
 
 async function readBounded(file: FileHandle): Promise<Uint8Array> {
@@ -179,18 +196,4 @@ async function readBounded(file: FileHandle): Promise<Uint8Array> {
     length += bytesRead;
   }
   throw new SecretFileError(`the file is larger than ${maxSecretBytes} bytes`);
-}
-
-/** Strict, because a lossy decoder would make different byte strings the same secret. */
-function decode(bytes: Uint8Array): string {
-  try {
-    return new TextDecoder("utf-8", { fatal: true, ignoreBOM: true }).decode(bytes);
-  } catch (cause) {
-    throw new SecretFileError("the file is not UTF-8 text", { cause });
-  }
-}
-
-/** Editors and `echo` end a file with one newline that is not meant. */
-function stripNewline(text: string): string {
-  return text.replace(/\r?\n$/, "");
 }

@@ -4,11 +4,15 @@ import type { AgentMetrics } from "../metrics.ts";
 import { connectFirst, DialError, resolve } from "./dial.ts";
 import { makeProxyHeader, type ProxyProtocol } from "./proxy-header.ts";
 import { Quota } from "./quota.ts";
+import { socketShortage } from "./sockets.ts";
 import { StreamError } from "./streams.ts";
 import { type Wire, wires } from "./wire.ts";
 
 /** Milliseconds for which the addresses of a name serve further consumers; a failed connection asks anew. */
 const addressLifetime = 1000;
+
+/** Control connection, data connection and backend. */
+const socketsForOne = 3;
 
 export interface BackendOptions {
   endpoint: HostPort;
@@ -46,6 +50,11 @@ export class Backend {
       if (cause.result === "overload") this.#exhausted();
       throw new StreamError(cause.result, `backend: ${cause.message}`, { cause });
     }
+  }
+
+  /** Why not even one consumer could be brought to the backend; undefined when one could. */
+  shortage(): string | undefined {
+    return socketShortage(socketsForOne);
   }
 
   #exhausted(): void {

@@ -1,120 +1,299 @@
-import { ptr } from "bun:ffi";
-import { libc } from "./libc.ts";
-import { sendRoom } from "./socket-options.ts";
-import type { Wire } from "./wire.ts";
+import { appetiteOf, segment, smallBuffer } from "./appetite.ts";
+import { Pace } from "./pace.ts";
+import { Readiness } from "./readiness.ts";
+import { bytesWaiting, canSplice, splice } from "./splice.ts";
+import { type Wire, wires } from "./wire.ts";
 
 /**
- * Moves the bytes of bulk transfers from socket to socket inside the kernel (splice(2) through a pipe), without the copy into a fresh
- * buffer that each of Bun's reads makes. While a transfer has much to move, Bun does not read its source at all: it gets its turn before
- * every look at the sockets.
+ * Who moves the bytes of a flow, so that this process holds few of them. Bun reads up to 512 KiB at once into a fresh buffer, and what the
+ * receiver does not take has to wait here: with a thousand streams that would be half a gigabyte. Limiting the receive buffers instead
+ * would make every longer link slow. So what comes in large reads moves inside the kernel, in turns before every look at the sockets, with the
+ * source paused, so that Bun does not read it. What tells of the next bytes, or of room for them, is
+ *
+ * - Bun, while few flows are so busy: nothing wakes this process sooner;
+ * - descriptors of epoll of our own, asked in each turn, when they are many or when this process holds much already. Then no source of a
+ *   bulk flow is left to Bun, and whatever comes, little or much, moves inside the kernel. A flow that rests goes back to Bun;
+ * - the same for a flow whose bytes come fast but packet by packet, as from a long link: a turn takes what came within a millisecond at once.
  */
 export interface BulkFlow {
   readonly source: Wire;
   readonly sink: Wire;
   /** So many bytes were taken from the source. */
-  moved(bytes: number): void;
+  count(bytes: number): void;
   /** These are some of them: the sink did not take them yet. */
   forward(bytes: Uint8Array): void;
+  /** Moving its bytes has failed: its stream is to be reset. */
+  fail(cause: unknown): void;
 }
 
 /** Less than this is left to Bun's next read: small moves do not pay. */
-const least = 16 * 1024;
-/** Bytes in one move: the largest pipe that everybody may have. */
-const most = 1024 * 1024;
+const large = 16 * 1024;
+/** Bytes that are read and kept for a full sink: Bun's write of them meets the full buffer, and Bun tells when there is room. */
+const token = 4 * 1024;
+/** Bulk flows that are left to Bun between their moves. */
+const few = 16;
+/** Bytes held in this process from which on Bun reads no source any more. */
+const muchHeld = 8 * 1024 * 1024;
+/** Bytes by which what is held has to grow before the sources are taken from Bun once more. */
+const growth = 2 * 1024 * 1024;
 /** Milliseconds of moves between two looks at the sockets: all that a new connection or a short message has to wait for. */
 const turnTime = 4;
+/** Milliseconds between two turns while nothing can be moved. */
+const turnPause = 1;
+/** A flow is no bulk flow any more after so many milliseconds without a move, and as many turns: a busy process takes its time. */
+const restTime = 20;
+const restTurns = 20;
 
-const FIONREAD = 0x541b;
-const F_SETPIPE_SZ = 1031;
-const O_NONBLOCK_CLOEXEC = 0o2004000;
-const SPLICE_F_MOVE_NONBLOCK = 3;
-
-interface KernelPipe {
-  out: number;
-  in: number;
+/** What is known of a bulk flow. */
+class Place {
+  /** Bytes that a small and empty send buffer is tried with. */
+  attempt = smallBuffer;
+  /** `performance.now()` and the number of turns at its last move. */
+  since = 0;
+  turns = 0;
+  /** Descriptors of its wires while they are watched; Bun does not read the source then. */
+  watched: { source: number; sink: number } | undefined;
+  /** The source has ended or failed: Bun has to report it once no bytes are left. */
+  ended = false;
+  /** Waits until the watched sink has room. */
+  full = false;
 }
 
-const waiting = new Int32Array(1);
-let shared: KernelPipe | "none" | undefined;
-
-/** One pipe serves all streams: it is empty between two calls. */
-function openPipe(): KernelPipe | "none" {
-  const ends = new Int32Array(2);
-  if (libc === undefined || libc.pipe2(ptr(ends), O_NONBLOCK_CLOEXEC) !== 0) return "none";
-  const [out = -1, into = -1] = ends;
-  libc.fcntl(into, F_SETPIPE_SZ, most);
-  return { out, in: into };
-}
-
+/** All flows that run. */
+const flows = new Map<BulkFlow, Pace>();
+/** The bulk flows among them, the longest without a move first. */
+const bulk = new Map<BulkFlow, Place>();
+/** Bulk flows that have something to move, in the order in which they get their turns. Their sources are paused. */
 const busy = new Set<BulkFlow>();
+/** Watched flows by the descriptors of their sources and of their sinks. */
+const bySource = new Map<number, BulkFlow>();
+const bySink = new Map<number, BulkFlow>();
+const sources = new Readiness("readable");
+const sinks = new Readiness("writable");
 
-/**
- * Moves what waits in the source, if that is much and the sink takes it. True when there may be more: the source is paused then, and
- * resumed as soon as little waits.
- */
-export function moveBulk(flow: BulkFlow): boolean {
-  if (!move(flow)) return false;
-  flow.source.pause();
-  if (busy.size === 0) setImmediate(turn);
-  busy.add(flow);
-  return true;
+/** Bytes held from which on the sources are taken from Bun once more. */
+let limit = muchHeld;
+let nextTurn: "none" | "immediate" | Timer = "none";
+let turns = 0;
+
+/** From now on the flow gets what its source brings. */
+export function startFlow(flow: BulkFlow): void {
+  flows.set(flow, new Pace());
+  if (!flow.sink.isClear) flow.source.pause();
+  else if (!holdsMuch() || !watch(flow, touch(flow))) flow.source.resume();
 }
 
-/** The flow is over, or its wires are somebody else's. */
-export function stopBulk(flow: BulkFlow): void {
+/** The flow is over, or its wires are gone or somebody else's. */
+export function stopFlow(flow: BulkFlow): void {
+  flows.delete(flow);
   busy.delete(flow);
+  leave(flow);
 }
 
-/** One move of each flow after the other, again and again while there is time: one that goes on is put last and met again. */
-function turn(): void {
-  const end = performance.now() + turnTime;
-  for (const flow of busy) {
-    busy.delete(flow);
-    if (move(flow)) busy.add(flow);
-    else if (flow.sink.backlog === 0) flow.source.resume();
-    if (performance.now() >= end) break;
+/** Bun has read so many bytes of the flow, and they were forwarded. */
+export function wasRead(flow: BulkFlow, bytes: number): void {
+  limit = Math.max(muchHeld, Math.min(limit, wires.buffered + growth));
+  if (wires.buffered >= limit) {
+    limit = wires.buffered + growth;
+    for (const other of flows.keys()) if (other.sink.isClear) watch(other, touch(other));
   }
-  if (busy.size > 0) setImmediate(turn);
+  const pace = flows.get(flow);
+  if (pace === undefined) return;
+  pace.add(bytes);
+  if (bytes >= large) advance(flow);
+  else if (pace.isFast && flow.sink.isClear) watch(flow, touch(flow));
 }
 
-/**
- * One move. True when it was one and the sink took it all.
- *
- * It asks how much waits before it takes anything, so it never meets the end or the error of the source: those are Bun's to report.
- * An error of the sink leaves bytes over, and Bun's write of them meets the error again.
- */
-function move(flow: BulkFlow): boolean {
-  const { source, sink } = flow;
-  shared ??= openPipe();
-  if (shared === "none" || libc === undefined || !source.open || !sink.isClear) return false;
-  const from = source.descriptor;
-  const to = sink.descriptor;
-  if (libc.ioctl(from, FIONREAD, ptr(waiting)) !== 0 || (waiting[0] ?? 0) < least) return false;
-  // What the sink does not take has to be read out and kept: ask for little more than it has room for.
-  const wanted = Math.min(most, Math.max(least, sendRoom(to)));
-  const taken = Number(libc.splice(from, null, shared.in, null, wanted, SPLICE_F_MOVE_NONBLOCK));
-  if (taken <= 0) return false;
-  flow.moved(taken);
-  let given = 0;
-  while (given < taken) {
-    const part = Number(libc.splice(shared.out, null, to, null, taken - given, SPLICE_F_MOVE_NONBLOCK));
-    if (part <= 0) {
-      flow.forward(readAll(shared, taken - given));
-      return false;
+/** The sink of the flow has taken what waited for it. */
+export function goOn(flow: BulkFlow): void {
+  if (flows.has(flow)) advance(flow);
+}
+
+/** One move, and who is to tell when there is another. */
+function advance(flow: BulkFlow): void {
+  switch (tryMove(flow)) {
+    case "more":
+      flow.source.pause();
+      busy.add(flow);
+      schedule();
+      return;
+    case "full":
+      // The sink tells.
+      flow.source.pause();
+      return;
+    case "dry": {
+      const place = touch(flow);
+      if (place.ended || !isOurs(flow) || !watch(flow, place)) giveBack(flow);
+      return;
     }
-    given += part;
+    case "stuck":
+      giveBack(flow);
   }
+}
+
+/** Puts the flow last among the bulk flows. */
+function touch(flow: BulkFlow): Place {
+  const place = bulk.get(flow) ?? new Place();
+  place.since = performance.now();
+  place.turns = turns;
+  bulk.delete(flow);
+  bulk.set(flow, place);
+  return place;
+}
+
+/** Whether the bulk flow is not left to Bun between its moves. */
+function isOurs(flow: BulkFlow): boolean {
+  return bulk.size > few || holdsMuch() || flows.get(flow)?.isFast === true;
+}
+
+function holdsMuch(): boolean {
+  return wires.buffered >= muchHeld;
+}
+
+/** True when the source of the bulk flow is watched from now on, and not read by Bun. */
+function watch(flow: BulkFlow, place: Place): boolean {
+  const { source, sink } = flow;
+  if (place.watched !== undefined) return true;
+  if (!source.open || !sink.open || !canSplice()) return false;
+  const descriptors = { source: source.descriptor, sink: sink.descriptor };
+  if (!sources.watch(descriptors.source)) return false;
+  source.pause();
+  place.watched = descriptors;
+  bySource.set(descriptors.source, flow);
+  bySink.set(descriptors.sink, flow);
+  schedule();
   return true;
 }
 
-/** Empties the pipe of its `length` bytes. */
-function readAll(pipe: KernelPipe, length: number): Uint8Array {
-  const bytes = new Uint8Array(length);
-  for (let at = 0; at < length; ) {
-    const count = Number(libc?.read(pipe.out, ptr(bytes, at), length - at) ?? 0);
-    // A pipe gives what is in it: anything else would mean that bytes of a stream are lost.
-    if (count <= 0) throw new Error(`${length - at} bytes are missing in the pipe`);
-    at += count;
+function unwatch(place: Place | undefined): void {
+  if (place?.watched === undefined) return;
+  const { source, sink } = place.watched;
+  bySource.delete(source);
+  bySink.delete(sink);
+  sources.forget(source);
+  sinks.forget(sink);
+  place.watched = undefined;
+  place.full = false;
+}
+
+/** Bun reads the source again, or reports its end or error. */
+function giveBack(flow: BulkFlow): void {
+  unwatch(bulk.get(flow));
+  flow.source.resume();
+}
+
+function leave(flow: BulkFlow): void {
+  unwatch(bulk.get(flow));
+  bulk.delete(flow);
+}
+
+/** Flows that have rested long enough are bulk flows no more. */
+function letRest(): void {
+  const now = performance.now();
+  for (const [flow, place] of bulk) {
+    if (now - place.since < restTime || turns - place.turns < restTurns) return;
+    if (busy.has(flow)) {
+      touch(flow);
+      continue;
+    }
+    const waits = place.full;
+    leave(flow);
+    // Somebody who reads so slowly is left to Bun too: it tells when there is room.
+    if (waits) advance(flow);
+    else if (flow.sink.isClear) flow.source.resume();
   }
-  return bytes;
+}
+
+function schedule(): void {
+  if (nextTurn === "immediate") return;
+  if (busy.size > 0) {
+    if (nextTurn !== "none") clearTimeout(nextTurn);
+    nextTurn = "immediate";
+    setImmediate(turn);
+  } else if (bySource.size > 0 && nextTurn === "none") {
+    nextTurn = setTimeout(turn, turnPause);
+  }
+}
+
+/** One move of each busy flow after the other, again and again while there is time: one that goes on is put last and met again. */
+function turn(): void {
+  nextTurn = "none";
+  turns += 1;
+  try {
+    if (bySource.size > 0) {
+      sources.meet(hasBytes);
+      sinks.meet(hasRoom);
+    }
+    const end = performance.now() + turnTime;
+    for (const flow of busy) {
+      busy.delete(flow);
+      advance(flow);
+      if (performance.now() >= end) break;
+    }
+    letRest();
+  } finally {
+    schedule();
+  }
+}
+
+function hasBytes(source: number, over: boolean): void {
+  const flow = bySource.get(source);
+  const place = flow && bulk.get(flow);
+  if (flow === undefined || place === undefined) return;
+  if (over) place.ended = true;
+  // One that waits for its sink goes on with that.
+  if (flow.sink.isClear && !place.full) busy.add(flow);
+}
+
+function hasRoom(sink: number): void {
+  const flow = bySink.get(sink);
+  const place = flow && bulk.get(flow);
+  if (flow === undefined || !place?.full) return;
+  place.full = false;
+  busy.add(flow);
+}
+
+/** What came of a move: `more` may follow; the sink is `full`; the source is `dry`; or bytes wait that only an ordinary read gets (`stuck`). */
+type Outcome = "more" | "full" | "dry" | "stuck";
+
+function tryMove(flow: BulkFlow): Outcome {
+  try {
+    return move(flow);
+  } catch (cause) {
+    // The other flows have their turns all the same.
+    flow.fail(cause);
+    return "full";
+  }
+}
+
+function move(flow: BulkFlow): Outcome {
+  const { source, sink } = flow;
+  if (!sink.isClear) return "full";
+  if (!source.open || !canSplice()) return "stuck";
+  const place = bulk.get(flow);
+  const isWatched = place !== undefined && (place.watched !== undefined || (isOurs(flow) && watch(flow, place)));
+  // Asked before anything is taken: a move would meet the end or the error of an empty source, and use up what Bun is to report.
+  const waiting = bytesWaiting(source.descriptor);
+  return waiting < (isWatched ? 1 : large) ? "dry" : moveOf(waiting, touch(flow), flow, isWatched);
+}
+
+function moveOf(waiting: number, place: Place, flow: BulkFlow, isWatched: boolean): Outcome {
+  const { source, sink } = flow;
+  const { bytes, writable } = appetiteOf(sink.descriptor, place.attempt);
+  if (isWatched && !writable && sinks.watch(sink.descriptor)) {
+    place.full = true;
+    return "full";
+  }
+  const { taken, left } = splice(source.descriptor, sink.descriptor, Math.max(token, bytes));
+  if (taken === 0) return "stuck";
+  flow.count(taken);
+  if (left !== undefined) {
+    place.attempt = segment;
+    flow.forward(left);
+  }
+  if (!sink.isClear) return "full";
+  if (!isWatched) return "more";
+  flows.get(flow)?.add(taken);
+  // What came meanwhile is told by the next look at the watched sources.
+  return taken >= waiting ? "dry" : "more";
 }

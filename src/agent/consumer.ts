@@ -72,7 +72,6 @@ export class Consumer implements WireOwner {
     this.#early = nothing;
     pipe.attach(pipe.forth, early, head);
     if (this.#ended) pipe.forth.ended();
-    this.wire.resume();
   }
 
   received(chunk: Uint8Array): void {

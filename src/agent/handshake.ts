@@ -2,7 +2,7 @@ import { formatHostPort } from "../endpoint.ts";
 import { errorText } from "../errors.ts";
 import type { Log } from "../log.ts";
 import type { AgentMetrics } from "../metrics.ts";
-import type { Secrets } from "../secret.ts";
+import { type Secrets, suspicionAbout } from "../secret.ts";
 import {
   answer,
   attachedProof,
@@ -52,6 +52,14 @@ export interface HandshakeOptions {
 
 class AuthError extends Error {
   override readonly name = "AuthError";
+
+  /** `suspicion`: what is odd about the secrets of this end, for its own log alone. */
+  constructor(
+    message: string,
+    readonly suspicion?: string,
+  ) {
+    super(message);
+  }
 }
 
 /** One peer before it has proved anything. */
@@ -126,7 +134,7 @@ export class Handshakes {
     } catch (error) {
       if (!(error instanceof AuthError)) throw error;
       this.options.metrics.authFailures.inc();
-      this.#complain("authentication failed", peer, error.message);
+      this.#complain("authentication failed", peer, error.message, error.suspicion);
       this.#refuse(peer, error.message);
     }
   }
@@ -196,7 +204,7 @@ export class Handshakes {
   /** The key of the valid secret that `fits`. Tries all of them, so that time does not tell which. */
   #keyFor(fits: (key: Uint8Array) => boolean): Uint8Array {
     const found = this.options.secrets.current.map(keyOf).filter(fits)[0];
-    if (found === undefined) throw new AuthError("invalid secret");
+    if (found === undefined) throw new AuthError("invalid secret", suspicionAbout(this.options.secrets));
     return found;
   }
 
@@ -231,8 +239,8 @@ export class Handshakes {
     this.#complain("handshake dropped", peer, reason === "timeout" ? "silent for too long" : "too many at once");
   }
 
-  #complain(message: string, { connection }: Peer, reason: string): void {
+  #complain(message: string, { connection }: Peer, reason: string, suspicion?: string): void {
     const peer = formatHostPort(connection.wire.remote);
-    this.#lines.spend((suppressed) => this.options.log.warn(message, { peer, reason, suppressed }));
+    this.#lines.spend((suppressed) => this.options.log.warn(message, { peer, reason, suspicion, suppressed }));
   }
 }

@@ -1,5 +1,8 @@
 import { dlopen, FFIType } from "bun:ffi";
 
+/** Why `libc` is undefined; set before that. */
+export let libcFailure: unknown;
+
 /**
  * The few calls of the system's library for which Bun has no words; undefined where it cannot be loaded (no glibc, not Linux): what uses
  * them is an improvement, never a need. Descriptors and lengths are C ints and size_t.
@@ -7,7 +10,10 @@ import { dlopen, FFIType } from "bun:ffi";
 export const libc = load();
 
 function load() {
-  if (process.platform !== "linux") return undefined;
+  if (process.platform !== "linux") {
+    libcFailure = new Error("this is not Linux");
+    return undefined;
+  }
   try {
     const { i32, u32, u64, i64_fast, ptr } = FFIType;
     return dlopen("libc.so.6", {
@@ -18,8 +24,14 @@ function load() {
       pipe2: { args: [ptr, i32], returns: i32 },
       splice: { args: [i32, ptr, i32, ptr, u64, u32], returns: i64_fast },
       read: { args: [i32, ptr, u64], returns: i64_fast },
+      close: { args: [i32], returns: i32 },
+      epoll_create1: { args: [i32], returns: i32 },
+      epoll_ctl: { args: [i32, i32, i32, ptr], returns: i32 },
+      epoll_wait: { args: [i32, ptr, i32, i32], returns: i32 },
+      socket: { args: [i32, i32, i32], returns: i32 },
     }).symbols;
-  } catch {
+  } catch (cause) {
+    libcFailure = cause;
     return undefined;
   }
 }

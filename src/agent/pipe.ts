@@ -1,6 +1,5 @@
 import type { ByteCount } from "../metrics.ts";
-import { type BulkFlow, moveBulk, stopBulk } from "./bulk.ts";
-import { ReadAllowance } from "./read-allowance.ts";
+import { type BulkFlow, goOn, startFlow, stopFlow, wasRead } from "./bulk.ts";
 import type { Wire, WireOwner } from "./wire.ts";
 
 /** A wire was closed before both of its directions had ended, and the system named no error. */
@@ -23,7 +22,6 @@ export class Flow implements WireOwner, BulkFlow {
   /** The source's socket is gone. */
   gone = false;
   #pipe: Pipe;
-  #reads: ReadAllowance;
 
   constructor(
     readonly source: Wire,
@@ -32,18 +30,12 @@ export class Flow implements WireOwner, BulkFlow {
     pipe: Pipe,
   ) {
     this.#pipe = pipe;
-    this.#reads = new ReadAllowance(source);
   }
 
   received(chunk: Uint8Array): void {
     this.count(chunk.byteLength);
     this.forward(chunk);
-    if (this.#reads.isLarge(chunk.byteLength)) moveBulk(this);
-  }
-
-  moved(bytes: number): void {
-    this.count(bytes);
-    this.#reads.goesOn();
+    wasRead(this, chunk.byteLength);
   }
 
   count(bytes: number): void {
@@ -57,11 +49,7 @@ export class Flow implements WireOwner, BulkFlow {
 
   /** The source's socket took what the other flow wrote to it: that flow may go on. */
   drained(): void {
-    this.#pipe.other(this).goOn();
-  }
-
-  goOn(): void {
-    if (!moveBulk(this) && this.sink.backlog === 0) this.source.resume();
+    goOn(this.#pipe.other(this));
   }
 
   ended(): void {
@@ -69,19 +57,19 @@ export class Flow implements WireOwner, BulkFlow {
     this.sink.finish();
   }
 
-  /** The stream is over. */
-  end(): void {
-    this.release();
-    this.source.reset();
+  fail(cause: unknown): void {
+    this.#pipe.lost(this, cause instanceof Error ? cause : new Error(String(cause)));
   }
 
-  release(): void {
-    stopBulk(this);
-    this.#reads.release();
+  /** The stream is over. */
+  end(): void {
+    stopFlow(this);
+    this.source.reset();
   }
 
   closed(cause: Error | undefined): void {
     this.gone = true;
+    stopFlow(this);
     this.#pipe.lost(this, cause);
   }
 }
@@ -112,7 +100,7 @@ export class Pipe {
   }
 
   /**
-   * Starts a flow: from now on it owns its source. `first` are bytes of the stream that were read before; `head`, which is none of them,
+   * Starts a flow: from now on it owns its source, paused or not. `first` are bytes of the stream that were read before; `head`, which is none of them,
    * goes out in front, in the same write.
    */
   attach(flow: Flow, first: Uint8Array, head: Uint8Array = first.subarray(0, 0)): void {
@@ -120,6 +108,7 @@ export class Pipe {
     flow.count(first.byteLength);
     const bytes = head.byteLength === 0 ? first : first.byteLength === 0 ? head : Buffer.concat([head, first]);
     if (bytes.byteLength > 0) flow.forward(bytes);
+    startFlow(flow);
   }
 
   other(flow: Flow): Flow {
@@ -129,8 +118,8 @@ export class Pipe {
   /** Forgets both wires without touching them: somebody else owns them from now on. */
   abandon(): void {
     this.#done = undefined;
-    this.forth.release();
-    this.back.release();
+    stopFlow(this.forth);
+    stopFlow(this.back);
   }
 
   /** Resets what is left of both wires. */

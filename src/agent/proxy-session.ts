@@ -175,7 +175,7 @@ export class NetaminitySession implements ProxySession, DataConnectionOwner {
   }
 
   drained(connection: DataConnection): void {
-    this.#starts.get(connection)?.consumer.wire.resume();
+    this.#starts.get(connection)?.pipe.back.drained();
   }
 
   #takeFresh(): DataConnection | undefined {

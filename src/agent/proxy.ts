@@ -1,5 +1,5 @@
-import type { HostPort } from "../endpoint.ts";
-import { errorText } from "../errors.ts";
+import { formatHostPort, type HostPort } from "../endpoint.ts";
+import { errorText, listenFailure } from "../errors.ts";
 import type { Log } from "../log.ts";
 import type { AgentMetrics } from "../metrics.ts";
 import type { Secrets } from "../secret.ts";
@@ -12,7 +12,7 @@ import { readProxyHeader } from "./proxy-header-reader.ts";
 import { NetaminitySession } from "./proxy-session.ts";
 import { Quota } from "./quota.ts";
 import { tunnelKeepAlive } from "./socket-options.ts";
-import { type Listener, listenWires } from "./sockets.ts";
+import { type Listener, type ListenOptions, listenWires, socketShortage } from "./sockets.ts";
 import { StreamError, Streams } from "./streams.ts";
 import { afterNextPoll } from "./turn.ts";
 import { type Wire, wires } from "./wire.ts";
@@ -44,7 +44,7 @@ export interface ProxyRole {
 /** Descriptors kept free by the consumer port, so that targets can still come: those of a pool, about. */
 const spareForTargets = 16;
 
-/** Listens for targets and consumers and joins them. Throws Bun's error (with `code`) when a port cannot be had. */
+/** Listens for targets and consumers and joins them. Throws ListenError when a port cannot be had. */
 export async function startProxy(options: ProxyOptions): Promise<ProxyRole> {
   return new TunnelProxy(options);
 }
@@ -54,6 +54,14 @@ const maxReadAhead = 64;
 
 /** 28 random bits. */
 const randomInstance = (): number => new DataView(crypto.getRandomValues(new Uint8Array(4)).buffer).getUint32(0) >>> 4;
+
+function listenOn(setting: string, at: HostPort, options: ListenOptions): Listener {
+  try {
+    return listenWires(at, options);
+  } catch (cause) {
+    throw listenFailure(`${formatHostPort(at)} (${setting})`, cause);
+  }
+}
 
 class TunnelProxy implements ProxyCore, ProxyRole {
   readonly log: Log;
@@ -95,14 +103,14 @@ class TunnelProxy implements ProxyCore, ProxyRole {
       },
     );
     const exhausted = () => this.#exhausted();
-    this.#rendezvous = listenWires(options.listen, {
+    this.#rendezvous = listenOn("listen", options.listen, {
       spareDescriptors: () => 0,
       keepAlive: tunnelKeepAlive,
       accept: (wire) => this.#handshakes.meet(wire),
       exhausted,
     });
     try {
-      this.#consumers = listenWires(options.consumerListen, {
+      this.#consumers = listenOn("consumer-listen", options.consumerListen, {
         spareDescriptors: () => this.#spare(),
         accept: (wire) => this.#arrive(wire),
         exhausted,
@@ -124,6 +132,8 @@ class TunnelProxy implements ProxyCore, ProxyRole {
 
   notReady(): string | undefined {
     if (this.#draining) return "draining";
+    const shortage = socketShortage(this.#socketsForOne());
+    if (shortage !== undefined) return shortage;
     return this.#sessions.some((session) => session.available) ? undefined : "no target is attached";
   }
 
@@ -186,6 +196,12 @@ class TunnelProxy implements ProxyCore, ProxyRole {
   #spare(): number {
     const waiting = this.#sessions.reduce((sum, session) => sum + session.waiting, this.#arrived.length);
     return spareForTargets + waiting + 1;
+  }
+
+  /** Sockets that there must be room for, also without any stream, if a consumer is to be accepted. */
+  #socketsForOne(): number {
+    const idle = this.#netaminity().reduce((sum, session) => sum + session.idle, 0);
+    return Math.max(1, this.#sessions.length) + Math.max(1, idle) + 1 + spareForTargets + 1;
   }
 
   #exhausted(): void {

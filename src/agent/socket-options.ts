@@ -3,12 +3,10 @@ import { libc } from "./libc.ts";
 
 /** Numbers of Linux on amd64 and arm64 (asm-generic/socket.h, linux/tcp.h). */
 const SOL_SOCKET = 1;
-const SO_RCVBUF = 8;
 const SO_KEEPALIVE = 9;
 const SO_OOBINLINE = 10;
 const SO_LINGER = 13;
 const SO_MEMINFO = 55;
-const SO_BUF_LOCK = 72;
 const IPPROTO_TCP = 6;
 const TCP_KEEPIDLE = 4;
 const TCP_KEEPINTVL = 5;
@@ -18,7 +16,6 @@ const TCP_KEEPCNT = 6;
 const resetOnClose = new Int32Array([1, 0]);
 const finOnClose = new Int32Array([0, 0]);
 
-const noLock = new Int32Array([0]);
 const integer = new Int32Array(1);
 
 /** Seconds of silence between proxy and target after which the kernel asks: often enough for NAT and load balancers to remember the connection. */
@@ -44,21 +41,12 @@ export function keepUrgentInline(fd: number): void {
 
 /**
  * Chooses what the kernel sends when the socket is closed without a shutdown, above all when this process dies: RST instead of FIN.
- * Without it the crash of a proxy would end every stream like an orderly end, and a cut answer would look complete.
+ * Without it the crash of a proxy would end every stream like an orderly end, and a cut answer would look complete. False when the system
+ * does not do it.
  */
-export function setResetOnClose(fd: number, wanted: "reset" | "fin"): void {
+export function setResetOnClose(fd: number, wanted: "reset" | "fin"): boolean {
   const value = wanted === "reset" ? resetOnClose : finOnClose;
-  libc?.setsockopt(fd, SOL_SOCKET, SO_LINGER, ptr(value), value.byteLength);
-}
-
-/** Bounds how much the kernel receives ahead of us, and so the size of one read: to 0.75 to 2 times `limit` bytes (measured on Linux 6.18). */
-export function limitReceiveBuffer(fd: number, limit: number): void {
-  setInteger(fd, SOL_SOCKET, SO_RCVBUF, limit);
-}
-
-/** Lets the kernel adapt the receive buffer to the connection again (Linux 5.14; older ones keep the limit). */
-export function adaptReceiveBuffer(fd: number): void {
-  libc?.setsockopt(fd, SOL_SOCKET, SO_BUF_LOCK, ptr(noLock), noLock.byteLength);
+  return libc?.setsockopt(fd, SOL_SOCKET, SO_LINGER, ptr(value), value.byteLength) === 0;
 }
 
 /** sk_meminfo of linux/sock_diag.h: nine u32, among them the size of the send buffer and how much of it is used. */
@@ -67,9 +55,19 @@ const memoryInfoSize = new Uint32Array(1);
 const sendBuffer = 3;
 const sendQueued = 5;
 
-/** About how many bytes the kernel would take now; 0 when it does not say. */
-export function sendRoom(fd: number): number {
+export interface SendBuffer {
+  /** Bytes that wait there, or have not been acknowledged yet. */
+  queued: number;
+  /** Bytes that it takes in addition. */
+  room: number;
+}
+
+/** The socket's send buffer, whose size the kernel adapts; without any room when it does not say. */
+export function sendBufferOf(fd: number): SendBuffer {
   memoryInfoSize[0] = memoryInfo.byteLength;
-  if (libc?.getsockopt(fd, SOL_SOCKET, SO_MEMINFO, ptr(memoryInfo), ptr(memoryInfoSize)) !== 0) return 0;
-  return Math.max(0, (memoryInfo[sendBuffer] ?? 0) - (memoryInfo[sendQueued] ?? 0));
+  if (libc?.getsockopt(fd, SOL_SOCKET, SO_MEMINFO, ptr(memoryInfo), ptr(memoryInfoSize)) !== 0) {
+    return { queued: 0, room: 0 };
+  }
+  const queued = memoryInfo[sendQueued] ?? 0;
+  return { queued, room: Math.max(0, (memoryInfo[sendBuffer] ?? 0) - queued) };
 }

@@ -1,6 +1,6 @@
 import type { SocketHandler } from "bun";
 import type { HostPort } from "../endpoint.ts";
-import { hasDescriptors } from "./descriptors.ts";
+import { descriptorShortage, hasDescriptors } from "./descriptors.ts";
 import { keepUrgentInline, setKeepAlive, setResetOnClose } from "./socket-options.ts";
 import { Wire, wires } from "./wire.ts";
 
@@ -57,8 +57,7 @@ export function listenWires(at: HostPort, { spareDescriptors, keepAlive, accept,
     },
   });
   const { fd } = listener as typeof listener & { readonly fd: number };
-  // Accepted sockets inherit these, which saves calls for each. A limit of the receive buffer must not be given in this way:
-  // the window's scale would follow from it, and the connection could never become fast.
+  // Accepted sockets inherit these, which saves calls for each.
   setResetOnClose(fd, "reset");
   keepUrgentInline(fd);
   if (keepAlive !== undefined) setKeepAlive(fd, keepAlive);
@@ -76,6 +75,16 @@ class TooManyFiles extends Error {
 }
 
 let dialling = 0;
+
+/** Whether so many more sockets can be had now. */
+export function hasRoomFor(sockets: number): boolean {
+  return hasDescriptors(wires.open + dialling, sockets);
+}
+
+/** Why `needed` sockets cannot be had together, whatever is open now; undefined when they can. */
+export function socketShortage(needed: number): string | undefined {
+  return descriptorShortage(wires.open + dialling, needed);
+}
 
 /** Connects to a numeric address. Rejects with Bun's error (`code` ECONNREFUSED and so on). The caller sets the owner at once. */
 export async function connectWire(address: string, port: number): Promise<Wire> {

@@ -6,6 +6,7 @@ import { MessageConnection } from "./message-connection.ts";
 import { PoolSize } from "./pool.ts";
 import { type Message, type Messages, ProtocolError } from "./protocol.ts";
 import { tunnelKeepAlive } from "./socket-options.ts";
+import { hasRoomFor } from "./sockets.ts";
 import type { Wire } from "./wire.ts";
 
 /** Data connections being opened at once; more wait for their turn. */
@@ -68,10 +69,16 @@ export class TargetPool {
   /** Opens what is missing. */
   fill(): void {
     if (this.#closed || this.#retry !== undefined) return;
-    while (this.#opening < maxOpening && (this.#owed > 0 || this.#connections.size + this.#opening < this.size.size)) {
+    while (this.#opening < maxOpening && (this.#owed > 0 || this.#lacksIdle())) {
       this.#owed = Math.max(0, this.#owed - 1);
       void this.#open();
     }
+  }
+
+  /** An idle connection is worth nothing without a descriptor for its backend, and must not take that of a consumer which is being served. */
+  #lacksIdle(): boolean {
+    const idle = this.#connections.size + this.#opening;
+    return idle < this.size.size && hasRoomFor(idle + 3);
   }
 
   /** `count` consumers wait at the proxy for a connection. */

@@ -82,5 +82,4 @@ export async function serveStream(request: StreamRequest, backend: Backend, stre
   request.connected(pipe);
   pipe.attach(pipe.forth, dialling.early);
   if (dialling.finished) pipe.forth.ended();
-  wire.resume();
 }

@@ -2,7 +2,7 @@ import { formatHostPort, type HostPort } from "../endpoint.ts";
 import { errorText } from "../errors.ts";
 import type { Log } from "../log.ts";
 import type { AgentMetrics } from "../metrics.ts";
-import type { Secrets } from "../secret.ts";
+import { type Secrets, suspicionAbout } from "../secret.ts";
 import { attach, type Greeting, greet, RefusedByProxy } from "./attach.ts";
 import { toHex } from "./auth.ts";
 import { Backend } from "./backend.ts";
@@ -108,7 +108,8 @@ class Target implements TargetCore, TargetRole {
 
   notReady(): string | undefined {
     if (this.#stopped) return "draining";
-    return this.#current === undefined ? `no session with the proxy: ${this.#problem}` : undefined;
+    const session = this.#current === undefined ? `no session with the proxy: ${this.#problem}` : undefined;
+    return this.backend.shortage() ?? session;
   }
 
   async drain(timeout: number): Promise<void> {
@@ -269,11 +270,10 @@ class Target implements TargetCore, TargetRole {
       reason: cause instanceof DialError ? cause.result : isRefusal ? "rejected" : "handshake",
     });
     if (isRefusal) this.metrics.authFailures.inc();
-    this.log.warn(isRefusal ? "the proxy refused the session" : "the proxy cannot be reached", {
-      proxy: formatHostPort(this.#options.proxyEndpoint),
-      reason: this.#problem,
-      retryInMilliseconds: wait,
-    });
+    const message = isRefusal ? "the proxy refused the session" : "the proxy cannot be reached";
+    const proxy = formatHostPort(this.#options.proxyEndpoint);
+    const suspicion = isRefusal ? suspicionAbout(this.#options.secrets) : undefined;
+    this.log.warn(message, { proxy, reason: this.#problem, suspicion, retryInMilliseconds: wait });
     return wait;
   }
 

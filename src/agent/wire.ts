@@ -1,7 +1,7 @@
 import { isIP } from "node:net";
 import type { Socket } from "bun";
 import type { HostPort } from "../endpoint.ts";
-import { adaptReceiveBuffer, limitReceiveBuffer, setResetOnClose } from "./socket-options.ts";
+import { setResetOnClose } from "./socket-options.ts";
 
 /** What a wire tells whoever owns it at the moment, from the event loop. */
 export interface WireOwner {
@@ -59,8 +59,6 @@ export class Wire {
   #paused = false;
   /** A close without FIN is a reset. */
   #resets: boolean;
-  /** Limit of the receive buffer; 0 while the kernel chooses. */
-  #readLimit = 0;
   /** The peer's FIN has been reported. */
   #ended = false;
 
@@ -138,18 +136,6 @@ export class Wire {
   carryStream(): void {
     if (!this.#resets) setResetOnClose(this.#socket.fd, "reset");
     this.#resets = true;
-  }
-
-  /** Bounds what one read can bring to about `limit` bytes. */
-  limitReads(limit: number): void {
-    if (this.open && limit !== this.#readLimit) limitReceiveBuffer(this.#socket.fd, limit);
-    this.#readLimit = limit;
-  }
-
-  /** Reads bring what the kernel has, up to Bun's 512 KiB. */
-  adaptReads(): void {
-    if (this.open) adaptReceiveBuffer(this.#socket.fd);
-    this.#readLimit = 0;
   }
 
   /** Sends FIN once everything written is out. Reading goes on. */

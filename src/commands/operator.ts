@@ -31,7 +31,7 @@ async function runOperator(args: readonly string[]): Promise<void> {
   }
   const stop = listenForStop();
   const { settings, log } = settingsAndLog(operatorRole, args);
-  const healthListen = await resolveListen("health-listen", settings.healthListen);
+  const healthListen = await resolveListen("health-listen", settings.healthListen, log);
   const credentials = findCredentials(settings);
   const operator = startOperator({
     credentials,

@@ -1,10 +1,11 @@
 import { defineCommand } from "citty";
+import { reportGuarantees } from "../agent/guarantees.ts";
 import { startProxy } from "../agent/proxy.ts";
 import { proxyRole } from "../config/proxy.ts";
 import { formatHostPort } from "../endpoint.ts";
 import { createMetrics } from "../metrics.ts";
 import { listenForStop } from "./lifetime.ts";
-import { explainListenFailure, resolveListen } from "./listen.ts";
+import { resolveListen } from "./listen.ts";
 import { serveUntilStopped } from "./serve.ts";
 import { agentSecrets, answeredHelp, settingsAndLog } from "./settings.ts";
 
@@ -20,15 +21,13 @@ async function runProxy(args: readonly string[]): Promise<void> {
   const stop = listenForStop();
   const { settings, log } = settingsAndLog(proxyRole, args);
   const { deadline, acceptProxyProtocol, drainTimeout } = settings;
-  const listen = await resolveListen("listen", settings.listen);
-  const consumerListen = await resolveListen("consumer-listen", settings.consumerListen);
-  const healthListen = await resolveListen("health-listen", settings.healthListen);
+  const listen = await resolveListen("listen", settings.listen, log);
+  const consumerListen = await resolveListen("consumer-listen", settings.consumerListen, log);
+  const healthListen = await resolveListen("health-listen", settings.healthListen, log);
   await using secrets = await agentSecrets(settings, log);
   const metrics = createMetrics();
-  const wanted = `${formatHostPort(listen)} (listen) or ${formatHostPort(consumerListen)} (consumer-listen)`;
-  const role = await explainListenFailure(wanted, () =>
-    startProxy({ listen, consumerListen, secrets, deadline, acceptProxyProtocol, log, metrics }),
-  );
+  reportGuarantees(log, metrics);
+  const role = await startProxy({ listen, consumerListen, secrets, deadline, acceptProxyProtocol, log, metrics });
   await serveUntilStopped({
     role,
     healthListen,

@@ -1,4 +1,5 @@
 import { defineCommand } from "citty";
+import { reportGuarantees } from "../agent/guarantees.ts";
 import { startTarget } from "../agent/target.ts";
 import { targetRole } from "../config/target.ts";
 import { formatHostPort } from "../endpoint.ts";
@@ -20,9 +21,10 @@ async function runTarget(args: readonly string[]): Promise<void> {
   const stop = listenForStop();
   const { settings, log } = settingsAndLog(targetRole, args);
   const { proxyEndpoint, endpoint, drainTimeout } = settings;
-  const healthListen = await resolveListen("health-listen", settings.healthListen);
+  const healthListen = await resolveListen("health-listen", settings.healthListen, log);
   await using secrets = await agentSecrets(settings, log);
   const metrics = createMetrics();
+  reportGuarantees(log, metrics);
   const role = await startTarget({
     proxyEndpoint,
     endpoint,

@@ -19,11 +19,11 @@ export const everyRole = {
 export const bothEnds = {
   secretFile: optional(
     file,
-    "File that holds the secret both ends share; it is read again when it changes. Either this or the variable NETAMINITY_SECRET is needed.",
+    "File that holds the secret both ends share, UTF-8 text, of which one line break at the end is no part; it is read again when it changes. Either this or the variable NETAMINITY_SECRET is needed.",
   ),
   secret: optional(
     text("SECRET", "at least one character", /^[\s\S]*$/),
-    "The shared secret itself, instead of a file.",
+    "The shared secret itself, instead of a file; the same text means the same secret.",
     {
       sources: ["environment"],
       confidential: true,

@@ -12,8 +12,8 @@ export interface ByHandFacts {
     /** The address that answered. */
     tcp?: Step<string>;
     protocol?: Step<"netaminity" | "bore">;
-    /** Absent when none was given. Gave: the proxy's objection, if it had one. */
-    secret?: Step<{ objection: string | undefined }>;
+    /** Absent when none was given. Gave: the proxy's objection, if it had one, and what is odd about the secret of this end. */
+    secret?: Step<{ objection: string | undefined; suspicion?: string | undefined }>;
   };
   backend?: { endpoint: string; name: Step<readonly string[]>; tcp?: Step<string> };
 }
@@ -43,10 +43,12 @@ function proxyLinks({ endpoint, name, tcp, protocol, secret }: NonNullable<ByHan
   ];
 }
 
-function secretLink(secret: Step<{ objection: string | undefined }> | undefined): Check {
+function secretLink(secret: NonNullable<ByHandFacts["proxy"]>["secret"]): Check {
   if (secret !== undefined && "gave" in secret && secret.gave.objection !== undefined) {
+    const { objection, suspicion } = secret.gave;
     const next = "Use the same value as the proxy: the key secret of the Secret that the Proxy names.";
-    return broken("secret", `the proxy refuses it: ${secret.gave.objection}`, next);
+    const here = suspicion === undefined ? "" : `; the one given here ${suspicion}`;
+    return broken("secret", `the proxy refuses it: ${objection}${here}`, next);
   }
   return stepLink("secret", secret, "protocol", {
     gave: () => "the proxy accepts it",

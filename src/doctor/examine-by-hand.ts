@@ -3,6 +3,7 @@ import { connectFirst, dialTimeout, resolve } from "../agent/dial.ts";
 import { objectionToSecret } from "../agent/inspect.ts";
 import { formatHostPort, type HostPort } from "../endpoint.ts";
 import { errorText } from "../errors.ts";
+import { suspicionOf } from "../secret-text.ts";
 import type { ByHandFacts, Step } from "./by-hand-checks.ts";
 
 /** Tries what a target run by hand would do, step by step; each has the deadline that it has there. Opens no session. */
@@ -38,8 +39,11 @@ async function examineProxy(to: HostPort, secret: string | undefined): Promise<N
   return { endpoint, name, tcp, protocol, secret: await showSecret(greeting.gave, secret) };
 }
 
-function showSecret(greeting: Greeting, secret: string): Promise<Step<{ objection: string | undefined }>> {
-  return step(async () => ({ objection: await objectionToSecret(greeting, secret) }));
+function showSecret(greeting: Greeting, secret: string) {
+  return step(async () => ({
+    objection: await objectionToSecret(greeting, secret),
+    suspicion: suspicionOf(secret),
+  }));
 }
 
 async function examineBackend(to: HostPort): Promise<NonNullable<ByHandFacts["backend"]>> {

@@ -45,7 +45,10 @@ export function targetSessionCheck(facts: TargetFacts): Check {
   const readiness = first === undefined ? undefined : seen(first.readiness);
   const warning = lastWarning(facts.agents, /the proxy|session/);
   const evidence = readiness ?? warning ?? "the target pod runs but is not ready: it has no session";
-  return broken("session", first === undefined ? evidence : `${first.pod}: ${evidence}`, adviceFor(facts.agents));
+  const suspicion = lastWarning(facts.agents, /suspicion=/);
+  const seenHere =
+    suspicion === undefined || evidence === suspicion ? evidence : `${evidence}; it logged: ${suspicion}`;
+  return broken("session", first === undefined ? seenHere : `${first.pod}: ${seenHere}`, adviceFor(facts.agents));
 }
 
 /** The agent that carries a session. Kubernetes' word counts where the agent cannot be asked. */

@@ -72,7 +72,7 @@ export const reasons = {
     isProblem: true,
   },
   SecretInvalid: {
-    means: "The Secret has no key secret, or its value is empty.",
+    means: "The Secret has no key secret, or its value is empty, larger than 64 KiB or no UTF-8 text.",
     todo: "Set the key secret to the value of the other end.",
     isProblem: true,
   },

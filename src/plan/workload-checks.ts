@@ -1,4 +1,5 @@
 import { secretKey } from "../names.ts";
+import { SecretTextError, secretText } from "../secret-text.ts";
 import { bad, type Verdict } from "./conditions.ts";
 import type { ApplyFailure, ObservedDeployment, ObservedPod, ObservedSecret } from "./observed.ts";
 import { agentStatus, isStaying } from "./pods.ts";
@@ -29,10 +30,14 @@ export function secretUnusable(name: string, secret: ObservedSecret | undefined)
   }
   const encoded = secret.data?.[secretKey];
   if (encoded === undefined) return bad("SecretInvalid", `Secret ${name} has no key ${secretKey}`);
-  // An empty file, or one with only a line break, is no secret to the agents either.
-  return ["", "Cg==", "DQo="].includes(encoded)
-    ? bad("SecretInvalid", `Secret ${name}: the value of the key ${secretKey} is empty`)
-    : undefined;
+  try {
+    // The rule of the agents, which read the same bytes.
+    secretText(Buffer.from(encoded, "base64"));
+    return undefined;
+  } catch (error) {
+    if (!(error instanceof SecretTextError)) throw error;
+    return bad("SecretInvalid", `Secret ${name}, key ${secretKey}: ${error.message}`);
+  }
 }
 
 /** The Deployment says that it cannot make pods (quota, Pod Security) or gave up on the newest revision. */

@@ -10,6 +10,8 @@ const results = {
     downBytes: z.number(),
     seconds: z.number(),
     left: z.number(),
+    peakSocketPages: z.number(),
+    replies: z.array(z.number()),
     ownCpuSeconds: z.number(),
     watched: watchedProcesses,
   }),
@@ -48,7 +50,7 @@ export interface LoadOptions {
 
 /** One run of the load generator (see test/bench/load/main.go). Rejects with its own message when it fails. */
 export async function runLoad<Mode extends LoadMode>(mode: Mode, options: LoadOptions): Promise<LoadResult<Mode>> {
-  const flags = Object.entries(options.flags).flatMap(([name, value]) => [`-${name}`, String(value)]);
+  const flags = Object.entries(options.flags).map(([name, value]) => `-${name}=${value}`);
   const watch = Object.entries(options.watch ?? {}).flatMap(([name, pid]) => ["-watch", `${name}:${pid}`]);
   const output = await runToEnd([...options.command, mode, ...flags, ...watch], options.timeout);
   return results[mode].parse(JSON.parse(output)) as LoadResult<Mode>;

@@ -1,6 +1,7 @@
 import { mkdirSync, mkdtempSync, rmSync } from "node:fs";
 import { arch, cpus, loadavg, release, tmpdir } from "node:os";
 import { join } from "node:path";
+import { congestionControl } from "./link.ts";
 import { help, OptionError, type Options, parseOptions } from "./options.ts";
 import { endEverything, undoOnExit } from "./process.ts";
 import { bore, direct, haproxy, netaminity, type Product, rathole } from "./products.ts";
@@ -42,15 +43,19 @@ async function compare(
   folder: string,
 ): Promise<number> {
   const { rounds, seconds } = options;
+  const congestion = congestionControl(options.congestion);
   const results = emptyResults(rounds);
   const chosen = rows.filter((row) => options.rows.includes(row.name));
-  await runRows({ tools, products, rounds, seconds, folder, results, progress }, chosen);
+  await runRows({ tools, products, rounds, seconds, congestion, folder, results, progress }, chosen);
   progress("");
   const names = products.map((product) => product.name);
   const all = lines(results, chosen, names);
-  process.stdout.write(`${summary(options)}\n\n${report(all, names)}\n`);
+  process.stdout.write(`${summary(options, congestion)}\n\n${report(all, names)}\n`);
   for (const row of chosen) printTrip(results, row);
-  for (const row of chosen) printLeft(results, row, names);
+  for (const row of chosen) {
+    printSum(results, row, names, "left", "backend connections outlived their consumers");
+    printSum(results, row, names, "pressed", "rounds while the kernel had no memory left for sockets (tcp_mem)");
+  }
   for (const { row, product, round, reason } of results.failures) {
     process.stdout.write(`\nfailed: ${row}, ${product}, round ${round + 1}: ${reason}\n`);
   }
@@ -87,8 +92,8 @@ function progress(text: string): void {
   if (process.stderr.isTTY) process.stderr.write(`\r\x1b[K${text}`);
 }
 
-function summary({ rounds, seconds }: Options): string {
-  return `${rounds} rounds of ${seconds} s, ${cpus().length} processors, Linux ${release()} ${arch()}, load average before ${loadBefore.toFixed(1)}; medians, ratios are medians of the rounds' ratios`;
+function summary({ rounds, seconds }: Options, congestion: string): string {
+  return `${rounds} rounds of ${seconds} s, ${cpus().length} processors, Linux ${release()} ${arch()}, load average before ${loadBefore.toFixed(1)}, links with ${congestion}; medians, ratios are medians of the rounds' ratios`;
 }
 
 function printTrip(results: Results, row: Row): void {
@@ -96,11 +101,11 @@ function printTrip(results: Results, row: Row): void {
   if (trip !== undefined) process.stdout.write(`\n${row.name}: a round trip of the link took ${trip.toFixed(1)} ms\n`);
 }
 
-function printLeft(results: Results, row: Row, products: readonly string[]): void {
+/** Says what was seen besides, when it was not nothing. */
+function printSum(results: Results, row: Row, products: readonly string[], key: string, what: string): void {
   for (const product of products) {
-    const left = results.samples(row.name, "left", product).reduce((sum: number, count) => sum + (count ?? 0), 0);
-    if (left > 0)
-      process.stdout.write(`\n${row.name}, ${product}: ${left} backend connections outlived their consumers\n`);
+    const sum = results.samples(row.name, key, product).reduce((sum: number, count) => sum + (count ?? 0), 0);
+    if (sum > 0) process.stdout.write(`\n${row.name}, ${product}: ${sum} ${what}\n`);
   }
 }
 

@@ -1,7 +1,8 @@
 import { type LoadResult, runLoad, type Usage } from "./load.ts";
+import { socketMemory } from "./pressure.ts";
 import { ProgramError } from "./process.ts";
 import type { Endpoints } from "./products.ts";
-import { burstSize, manyStreams, type Row, sides } from "./rows.ts";
+import { burstSize, type Row, sides } from "./rows.ts";
 import type { Site } from "./site.ts";
 import { median } from "./statistics.ts";
 
@@ -10,11 +11,15 @@ export interface Subject {
   load: string;
   site: Site;
   endpoints: Endpoints;
-  /** False when a backend of its own is running at the site. */
-  ownBackend: boolean;
 }
 
 const mebibyte = 1024 * 1024;
+/** A window of a bulk row is this many times as long as others: a link swings slower than loopback. */
+const bulkWindows = 2;
+
+/** Seconds until the direct connection's throughput is flat on a link of that many milliseconds (measured). */
+const slowStart = (roundTrip: number) => 1 + roundTrip / 50;
+
 /** Seconds on top of the measured window for connects, warming up and coming to rest. */
 const extra = 30;
 
@@ -35,9 +40,11 @@ export async function measure(
     case "rate":
       return await rate(subject, row.workers, seconds);
     case "memory":
-      return await memory(subject, seconds);
+      return await memory(subject, row.streams, seconds);
     case "link":
-      return await link(subject, row.milliseconds, round);
+      return await link(subject, row.link.roundTrip, round);
+    case "bulk":
+      return await bulk(subject, row, seconds);
   }
 }
 
@@ -93,9 +100,9 @@ async function rate(subject: Subject, workers: number, seconds: number): Promise
 }
 
 /** Idle, then many idle streams, then many busy ones, on processes that have done nothing else before. */
-async function memory(subject: Subject, seconds: number): Promise<Record<string, number>> {
+async function memory(subject: Subject, count: number, seconds: number): Promise<Record<string, number>> {
   const idle = await runLoad("idle", loadOptions(subject, { streams: 0, for: `${seconds}s`, warm: "1s" }, seconds));
-  const streams = { streams: manyStreams, for: `${seconds}s`, warm: "1s" };
+  const streams = { streams: count, for: `${seconds}s`, warm: "1s" };
   const holding = await runLoad("idle", loadOptions(subject, streams, seconds));
   const busy = await runLoad("throughput", loadOptions(subject, { ...streams, direction: "both" }, seconds));
   return {
@@ -123,18 +130,52 @@ async function link(subject: Subject, milliseconds: number, round: number): Prom
   };
 }
 
-function loadOptions(
-  { load, site, endpoints, ownBackend }: Subject,
-  flags: Record<string, string | number>,
+/** Streams over a link, when slow start is over and beside others that are silent. */
+async function bulk(
+  subject: Subject,
+  { link, streams, direction, idle, replies }: Row & { kind: "bulk" },
   seconds: number,
-) {
+): Promise<Record<string, number>> {
+  const window = seconds * bulkWindows;
+  const flags = {
+    streams,
+    direction,
+    idle,
+    count: replies,
+    for: `${window}s`,
+    warm: `${slowStart(link.roundTrip)}s`,
+    // On a long link a thousand handshakes one after the other would take minutes.
+    "at-once": 50,
+    // What the kernels still hold of this measurement must not reach into the next one's.
+    reset: "true",
+  };
+  const result = await runLoad("throughput", loadOptions(subject, flags, window));
+  const bytes = result.upBytes + result.downBytes;
+  if (bytes === 0) throw new ProgramError("no byte arrived inside the window");
+  const reply = median(result.replies);
+  return {
+    speed: bytes / result.seconds / 1e6,
+    ...(reply === undefined ? {} : { reply: reply * 1000 }),
+    left: result.left,
+    pressed: result.peakSocketPages > socketMemory().pressure ? 1 : 0,
+    ...bySide(result.watched, "cpu", (used) => (used.cpuSeconds * 1e9) / bytes),
+    ...peaks(result.watched, "peak"),
+  };
+}
+
+function loadOptions({ load, site, endpoints }: Subject, flags: Record<string, string | number>, seconds: number) {
   const watched = sides.flatMap((side) => {
     const program = endpoints[side];
     return program === undefined ? [] : [[side, program.pid] as const];
   });
   return {
     command: [...site.server.enter, load],
-    flags: { connect: endpoints.consumers, ...(ownBackend ? { backend: site.backend } : {}), ...flags },
+    flags: {
+      connect: endpoints.consumers,
+      backend: site.backend,
+      ...(site.backendNamespace === undefined ? {} : { namespace: site.backendNamespace }),
+      ...flags,
+    },
     watch: Object.fromEntries(watched),
     timeout: seconds + extra,
   };

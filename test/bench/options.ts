@@ -17,6 +17,8 @@ export interface Options {
   /** Undefined: all that are there. */
   products: string[] | undefined;
   variants: Variant[];
+  /** Congestion control of the links; undefined: the machine's own. */
+  congestion: string | undefined;
   json: string | undefined;
   /** Duration of the soak instead of a benchmark, in Go's notation. */
   soak: string | undefined;
@@ -34,6 +36,7 @@ export const help = `scripts/bench [options]
   --products A,B      only these of direct, bore, rathole, haproxy, netaminity (default all)
   --variant NAME=EXECUTABLE[,KEY=VALUE...]
                       one more build or environment next to dist/netaminity; repeatable
+  --congestion NAME   congestion control of the links (default the machine's own; Linux comes with cubic)
   --json FILE         write every sample, median and ratio there
   --soak [DURATION]   instead: churn streams while both ends are restarted at random (default 5m)
   --list              print the names of the rows
@@ -53,6 +56,7 @@ export function parseOptions(args: readonly string[]): Options | "help" | "list"
     rows: values.only === undefined ? (quick ? quickRows : rowNames()) : chosenRows(values.only),
     products: values.products?.split(","),
     variants: (values.variant ?? []).map(parseVariant),
+    congestion: values.congestion,
     json: values.json,
     soak: values.soak === undefined ? undefined : duration(values.soak),
   };
@@ -69,6 +73,7 @@ function parseStrictly(args: readonly string[]) {
         only: { type: "string" },
         products: { type: "string" },
         variant: { type: "string", multiple: true },
+        congestion: { type: "string" },
         json: { type: "string" },
         soak: { type: "string" },
         list: { type: "boolean" },

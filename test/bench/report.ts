@@ -46,10 +46,14 @@ function sectionTable(lines: readonly Line[], products: readonly string[]): stri
   return table(heading, body);
 }
 
-function goalText({ metric: { goal }, verdict }: Line): string {
+function goalText({ metric: { goal, better }, verdict }: Line): string {
   if (goal === undefined || verdict === undefined) return "";
   const wanted =
-    "limit" in goal ? `< ${goal.limit}` : "ratio" in goal ? `>= ${goal.ratio}` : `<= ${goal.trips} round trips`;
+    "limit" in goal
+      ? `< ${goal.limit}`
+      : "ratio" in goal
+        ? `${better === "higher" ? ">=" : "<="} ${goal.ratio}`
+        : `<= ${goal.trips} round trips`;
   return `${wanted} ${verdict === "met" ? "met" : "MISSED"}`;
 }
 

@@ -1,4 +1,4 @@
-import { type Goal, type Metric, metricsOf, type Row } from "./rows.ts";
+import { type Metric, metricsOf, type Row } from "./rows.ts";
 import { median, medianRatio, type Samples } from "./statistics.ts";
 
 /** Everything that was measured: row, metric key, product, one value per round. */
@@ -62,7 +62,7 @@ export function lines(results: Results, rows: readonly Row[], products: readonly
           toPeers,
           toHaproxy: ratio(subject, ["haproxy"]),
           toNetaminity: definedEntries(variants.map((variant) => [variant, ratio(variant, [subject])])),
-          verdict: verdict(metric.goal, medians[subject], toPeers, tripOf(results, row)),
+          verdict: verdict(metric, medians[subject], toPeers, tripOf(results, row)),
         };
       })
       .filter((line) => Object.keys(line.medians).length > 0),
@@ -70,14 +70,19 @@ export function lines(results: Results, rows: readonly Row[], products: readonly
 }
 
 function verdict(
-  goal: Goal | undefined,
+  { goal, better }: Metric,
   value: number | undefined,
   toPeers: number | undefined,
   trip: number | undefined,
 ): Line["verdict"] {
   if (goal === undefined || value === undefined) return undefined;
   if ("limit" in goal) return value < goal.limit ? "met" : "missed";
-  if ("ratio" in goal) return toPeers === undefined ? undefined : toPeers >= goal.ratio ? "met" : "missed";
+  if ("ratio" in goal) {
+    if (toPeers === undefined) return undefined;
+    // As it is shown: differences below a hundredth are noise, and on a line of a given rate nothing else is left.
+    const shown = Math.round(toPeers * 100) / 100;
+    return (better === "higher" ? shown >= goal.ratio : shown <= goal.ratio) ? "met" : "missed";
+  }
   return trip === undefined ? undefined : value <= goal.trips * trip ? "met" : "missed";
 }
 

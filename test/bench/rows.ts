@@ -10,14 +10,35 @@ export interface Metric {
   goal?: Goal;
 }
 
-/** `ratio`: against the best peer; `limit`: an upper bound in the metric's own unit; `trips`: in round trips of the link. */
+/** `ratio`: against the best peer, at least or (where less is better) at most; `limit`: an upper bound in the metric's own unit; `trips`: in round trips of the link. */
 export type Goal = { ratio: number } | { limit: number } | { trips: number };
 
 export type Row =
   | { kind: "throughput"; name: string; streams: number; direction: "up" | "down" | "both" }
   | { kind: "rate"; name: string; workers: number }
-  | { kind: "memory"; name: string }
-  | { kind: "link"; name: string; milliseconds: number };
+  | { kind: "memory"; name: string; streams: number }
+  | { kind: "link"; name: string; link: LinkShape }
+  | {
+      kind: "bulk";
+      name: string;
+      link: LinkShape;
+      streams: number;
+      direction: "up" | "down";
+      idle: number;
+      replies: number;
+    };
+
+/** A link between two network namespaces, the same in both directions (test/bench/delay). */
+export interface LinkShape {
+  /** Milliseconds. */
+  roundTrip: number;
+  /** Mbit/s; absent: as fast as the machine goes. */
+  rate?: number;
+  /** Bytes that wait for the rate before packets are dropped. */
+  queue?: number;
+  /** Probability that a packet is lost. */
+  loss?: number;
+}
 
 export const sides = ["server", "client"] as const;
 export type Side = (typeof sides)[number];
@@ -25,16 +46,40 @@ export type Side = (typeof sides)[number];
 /** What the two sides are called in the report: `server` is where consumers connect, `client` is next to the backend. */
 const sideTitles: Record<Side, string> = { server: "proxy", client: "target" };
 
-/** Bound of `RssAnon` per side, in MiB. */
-const memoryLimit = 64;
-
-/** Streams of the memory row. */
-export const manyStreams = 1000;
+/** Bound of `RssAnon` per side in MiB, with that many streams in all. */
+const memoryLimit = (streams: number) => (streams <= 256 ? 64 : 128);
 
 /** Consumers that arrive at the same moment in a link row. */
 export const burstSize = 32;
 
 const directions = ["up", "down", "both"] as const;
+
+/** Links as fast as the machine goes, by name of their bulk rows. */
+const longLinks = {
+  "long-20": { roundTrip: 20 },
+  "long-50": { roundTrip: 50 },
+  "long-150": { roundTrip: 150 },
+} as const satisfies Record<string, LinkShape>;
+
+/** Links that drop packets: a line whose queue is 20 ms long, and one with losses that have nothing to do with load. */
+const harshLinks = {
+  narrow: { roundTrip: 50, rate: 100, queue: 256 * 1024 },
+  lossy: { roundTrip: 50, loss: 0.005 },
+} as const satisfies Record<string, LinkShape>;
+
+/** Streams, direction, and idle streams beside them. */
+const bulkLoads = [
+  [1, "up", 0],
+  [1, "down", 0],
+  [6, "up", 0],
+  [6, "down", 0],
+  [6, "up", 250],
+  [6, "down", 250],
+  [64, "down", 1000],
+] as const;
+
+/** New connections whose first reply is timed beside six streams. */
+const repliesBeside = 5;
 
 export const rows: readonly Row[] = [
   ...[1, 8, 64].flatMap((streams) =>
@@ -47,11 +92,31 @@ export const rows: readonly Row[] = [
   ),
   { kind: "rate", name: "rate-1", workers: 1 },
   { kind: "rate", name: "rate-64", workers: 64 },
-  { kind: "memory", name: "memory" },
-  { kind: "link", name: "link-20", milliseconds: 20 },
-  { kind: "link", name: "link-50", milliseconds: 50 },
-  { kind: "link", name: "link-150", milliseconds: 150 },
+  { kind: "memory", name: "memory", streams: 1000 },
+  { kind: "memory", name: "memory-250", streams: 250 },
+  { kind: "link", name: "link-20", link: longLinks["long-20"] },
+  { kind: "link", name: "link-50", link: longLinks["long-50"] },
+  { kind: "link", name: "link-150", link: longLinks["long-150"] },
+  ...Object.entries(longLinks).flatMap(([name, link]) => bulkRows(name, link, 0)),
+  ...Object.entries(harshLinks).flatMap(([name, link]) => bulkRows(name, link, repliesBeside)),
 ];
+
+function bulkRows(link: string, shape: LinkShape, replies: number): Row[] {
+  return bulkLoads.map(([streams, direction, idle]) => ({
+    kind: "bulk",
+    name: `${link}-${streams}-${direction}${idle === 0 ? "" : `-${idle}`}`,
+    link: shape,
+    streams,
+    direction,
+    idle,
+    replies: streams === 6 && idle === 0 ? replies : 0,
+  }));
+}
+
+/** The links' goals name rathole alone, and time is short: other peers do not run there. */
+export function leavesOut(row: Row, product: string): boolean {
+  return row.kind === "bulk" && ["bore", "haproxy"].includes(product);
+}
 
 export function rowNames(): string[] {
   return rows.map((row) => row.name);
@@ -68,7 +133,7 @@ export function metricsOf(row: Row): Metric[] {
           row.streams === 1 ? 1.3 : 1,
         ),
         ...costMetrics("cpu", "CPU seconds per GB (less is better)", row.name),
-        ...memoryMetrics("peak", "Largest RssAnon while measuring, MiB (less is better)", row.name),
+        ...memoryMetrics("peak", "Largest RssAnon while measuring, MiB (less is better)", row.name, row.streams),
       ];
     case "rate":
       return [
@@ -83,20 +148,41 @@ export function metricsOf(row: Row): Metric[] {
         latencyMetric("p50", `${row.workers} at once, p50`),
         latencyMetric("p99", `${row.workers} at once, p99`),
         ...costMetrics("cpu", "CPU milliseconds per connection (less is better)", row.name),
-        ...memoryMetrics("peak", "Largest RssAnon while measuring, MiB (less is better)", row.name),
+        ...memoryMetrics("peak", "Largest RssAnon while measuring, MiB (less is better)", row.name, row.workers),
       ];
     case "memory":
       return [
-        ...memoryMetrics("idle", "RssAnon, MiB (less is better)", "idle"),
-        ...memoryMetrics("idle-streams", "RssAnon, MiB (less is better)", `${manyStreams} idle streams`),
-        ...memoryMetrics("busy-streams", "RssAnon, MiB (less is better)", `${manyStreams} busy streams`),
-        throughputMetric("throughput", `${manyStreams} streams both`, 1),
+        ...memoryMetrics("idle", "RssAnon, MiB (less is better)", `${row.name}, idle`, 0),
+        ...memoryMetrics("idle-streams", "RssAnon, MiB (less is better)", `${row.streams} idle streams`, row.streams),
+        ...memoryMetrics("busy-streams", "RssAnon, MiB (less is better)", `${row.streams} busy streams`, row.streams),
+        throughputMetric("throughput", `${row.streams} streams both`, 1),
       ];
     case "link":
       return [
-        linkMetric("alone", `${row.milliseconds} ms, alone`, { trips: 1.1 }),
-        linkMetric("together", `${row.milliseconds} ms, ${burstSize} at once`, { trips: 1.1 }),
-        linkMetric("cold", `${row.milliseconds} ms, the first ${burstSize} at once`),
+        linkMetric("alone", `${row.link.roundTrip} ms, alone`, { trips: 1.1 }),
+        linkMetric("together", `${row.link.roundTrip} ms, ${burstSize} at once`, { trips: 1.1 }),
+        linkMetric("cold", `${row.link.roundTrip} ms, the first ${burstSize} at once`),
+      ];
+    case "bulk":
+      return [
+        {
+          key: "speed",
+          section: "Throughput over a link, MB/s (more is better)",
+          label: row.name,
+          better: "higher",
+          digits: 1,
+          goal: { ratio: 1 },
+        },
+        {
+          key: "reply",
+          section: "First reply of a new connection beside the streams, ms (less is better)",
+          label: row.name,
+          better: "lower",
+          digits: 0,
+          goal: { ratio: 1 },
+        },
+        ...costMetrics("cpu", "CPU seconds per GB over a link (less is better)", row.name),
+        ...memoryMetrics("peak", "Largest RssAnon over a link, MiB (less is better)", row.name, row.streams + row.idle),
       ];
   }
 }
@@ -130,13 +216,13 @@ function costMetrics(key: string, section: string, label: string): Metric[] {
   }));
 }
 
-function memoryMetrics(key: string, section: string, label: string): Metric[] {
+function memoryMetrics(key: string, section: string, label: string, streams: number): Metric[] {
   return sides.map((side) => ({
     key: `${key}-${side}`,
     section,
     label: `${label}, ${sideTitles[side]} side`,
     better: "lower",
     digits: 1,
-    goal: { limit: memoryLimit },
+    goal: { limit: memoryLimit(streams) },
   }));
 }

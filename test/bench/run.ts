@@ -2,9 +2,10 @@ import { mkdirSync } from "node:fs";
 import { join } from "node:path";
 import { loopbackSite, openLink } from "./link.ts";
 import { measure, type Subject, untilReady } from "./measure.ts";
+import { untilCalm } from "./pressure.ts";
 import type { Endpoints, Product } from "./products.ts";
 import type { Results } from "./results.ts";
-import type { Row } from "./rows.ts";
+import { type LinkShape, leavesOut, type Row } from "./rows.ts";
 import { loopbackAddress, type Site } from "./site.ts";
 import { rotated } from "./statistics.ts";
 
@@ -13,6 +14,8 @@ export interface Run {
   products: readonly Product[];
   rounds: number;
   seconds: number;
+  /** Congestion control of the links. */
+  congestion: string;
   folder: string;
   results: Results;
   progress(text: string): void;
@@ -21,9 +24,10 @@ export interface Run {
 /** Measures all rows, round by round, the products in turn inside each row of each round. */
 export async function runRows(run: Run, rows: readonly Row[]): Promise<void> {
   const lasting = rows.filter((row) => row.kind === "throughput" || row.kind === "rate");
-  if (lasting.length > 0) await runSharedProcesses(run, lasting, (product, nth) => loopback(run, product, nth), true);
+  if (lasting.length > 0) await runSharedProcesses(run, lasting, (product, nth) => loopback(run, product, nth));
   for (const row of rows.filter((row) => row.kind === "memory")) await runFreshProcesses(run, row);
-  for (const row of rows) if (row.kind === "link") await runLink(run, row);
+  const linked = rows.filter((row) => row.kind === "link" || row.kind === "bulk");
+  for (const [link, members] of Map.groupBy(linked, (row) => row.link)) await runLink(run, link, members);
 }
 
 interface Started extends AsyncDisposable {
@@ -36,13 +40,13 @@ async function runSharedProcesses(
   run: Run,
   rows: readonly Row[],
   place: (product: Product, nth: number) => Promise<Site>,
-  ownBackend: boolean,
 ): Promise<void> {
   await using stack = new AsyncDisposableStack();
   const started: Started[] = [];
   for (const [nth, product] of run.products.entries()) {
+    if (rows.every((row) => leavesOut(row, product.name))) continue;
     try {
-      started.push(stack.use(await startProduct(run, product, await place(product, nth), ownBackend)));
+      started.push(stack.use(await startProduct(run, product, await place(product, nth))));
     } catch (error) {
       for (const row of rows) recordFailure(run, row, product, 0, error);
     }
@@ -64,7 +68,6 @@ async function runFreshProcesses(run: Run, row: Row): Promise<void> {
           run,
           product,
           await loopback(run, product, run.products.indexOf(product)),
-          true,
         );
         await measureOnce(run, row, product, round, started.subject);
       } catch (error) {
@@ -74,11 +77,12 @@ async function runFreshProcesses(run: Run, row: Row): Promise<void> {
   }
 }
 
-async function runLink(run: Run, row: Row & { kind: "link" }): Promise<void> {
-  const folder = join(run.folder, row.name);
+/** All rows of one link, each with new processes, so that many streams of one do not show in the next one's memory. */
+async function runLink(run: Run, shape: LinkShape, rows: readonly (Row & { link: LinkShape })[]): Promise<void> {
+  const folder = join(run.folder, rows.map((row) => row.name)[0] ?? "link");
   mkdirSync(folder, { recursive: true });
-  await using link = await openLink(run.tools, row.milliseconds, folder);
-  await runSharedProcesses(run, [row], async () => ({ ...link.site, folder }), false);
+  await using link = await openLink(run.tools.delay, shape, run.congestion, folder);
+  for (const row of rows) await runSharedProcesses(run, [row], async () => ({ ...link.site, folder }));
 }
 
 async function loopback(run: Run, product: Product, nth: number): Promise<Site> {
@@ -87,10 +91,10 @@ async function loopback(run: Run, product: Product, nth: number): Promise<Site> 
   return await loopbackSite(loopbackAddress(nth), folder);
 }
 
-async function startProduct(run: Run, product: Product, site: Site, ownBackend: boolean): Promise<Started> {
+async function startProduct(run: Run, product: Product, site: Site): Promise<Started> {
   const endpoints = await product.start(site);
   const stop = async () => await stopBoth(endpoints);
-  const subject: Subject = { load: run.tools.load, site, endpoints, ownBackend };
+  const subject: Subject = { load: run.tools.load, site, endpoints };
   try {
     await untilReady(subject);
   } catch (error) {
@@ -107,6 +111,7 @@ async function stopBoth({ client, server }: Endpoints): Promise<void> {
 async function measureOnce(run: Run, row: Row, product: Product, round: number, subject: Subject): Promise<void> {
   run.progress(`round ${round + 1}/${run.rounds}  ${row.name}  ${product.name}`);
   try {
+    await untilCalm();
     run.results.add(row.name, product.name, round, await measure(row, subject, run.seconds, round));
   } catch (error) {
     recordFailure(run, row, product, round, error);

@@ -14,6 +14,8 @@ export interface Site {
   client: Place;
   /** Address and port of the backend, as the client side reaches it. */
   backend: string;
+  /** File of the network namespace in which the backend listens; absent when it is this machine's own. */
+  backendNamespace?: string;
   /** Folder for configuration and logs. */
   folder: string;
   /** A TCP port for `place` that nobody else uses there. */

@@ -42,6 +42,33 @@ function wrongSecrets(implementation: Implementation): void {
     expectNothingSecret(proxy, target);
   });
 
+  test.each<["proxy" | "target", string, string]>([
+    ["proxy", `\ufeff${right}`, "the secret of this end begins with a byte order mark"],
+    ["target", `${right} `, "the secret of this end ends with a blank"],
+    ["target", `${right}\n\n`, "the secret of this end ends with a second line break"],
+    ["proxy", `${right}\0`, "the secret of this end contains NUL"],
+  ])(
+    "a refusal names what is odd about the secret of the %s, there and nowhere else (%#)",
+    async (side, odd, suspicion) => {
+      const nowhere = { host: "127.0.0.1", port: 9 };
+      await using proxy = await implementation.startProxy({ secrets: [side === "proxy" ? odd : right] });
+      await using target = await implementation.startTarget({
+        secrets: [side === "target" ? odd : right],
+        proxy: proxy.rendezvous,
+        backend: nowhere,
+      });
+      const refusals = [
+        await proxy.log.first("authentication failed"),
+        await target.log.first("the proxy refused the session"),
+      ];
+      expect(refusals.map(({ fields }) => fields.suspicion)).toEqual(
+        side === "proxy" ? [suspicion, undefined] : [undefined, suspicion],
+      );
+      expect((await ask(side === "proxy" ? proxy : target, "/readyz")).body).not.toContain(suspicion);
+      expectNothingSecret(proxy, target);
+    },
+  );
+
   test("a target whose wrong secret is put right attaches without a restart", async () => {
     await using backend = await listenEcho();
     await using proxy = await implementation.startProxy({ secrets: [right] });

@@ -77,12 +77,12 @@ describe("a drain", () => {
   });
 });
 
-test("a role that cannot listen ends with 1 and says which address is taken", async () => {
+test("a role that cannot listen ends with 2 and says which address is taken", async () => {
   await using taken = await listenTcp();
   const failure = await compiled.startProxy({ consumerPort: taken.port }).then(
     () => "it started",
     (error: Error) => error.message,
   );
-  expect(failure).toContain("ended with 1");
+  expect(failure).toContain("ended with 2");
   expect(failure).toContain(String(taken.port));
 });

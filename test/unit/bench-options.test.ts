@@ -8,6 +8,7 @@ const defaults: Options = {
   rows: rowNames(),
   products: undefined,
   variants: [],
+  congestion: undefined,
   json: undefined,
   soak: undefined,
 };

@@ -231,7 +231,7 @@ describe("a mistake in the file names the file", () => {
     [
       "a mapping as value",
       "poolMin: {a: 1}",
-      'config file FILE: poolMin was given {"a":1}; accepted: a whole number from 0 to 1024',
+      "config file FILE: poolMin was given {a: 1}; accepted: a whole number from 0 to 1024",
     ],
     [
       "a list where one value is wanted",

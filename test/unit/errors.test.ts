@@ -1,5 +1,5 @@
 import { expect, test } from "bun:test";
-import { errorCode, errorText, listenFailure, StartError } from "../../src/errors.ts";
+import { errorCode, errorText, ListenError, listenFailure } from "../../src/errors.ts";
 
 function refused(): Error {
   return Object.assign(new Error("connect failed"), { code: "ECONNREFUSED" });
@@ -35,9 +35,10 @@ test("the system's code is found in a cause", () => {
 test.each([
   ["EADDRINUSE", "cannot listen on [::]:1 (listen): the address is in use (EADDRINUSE)"],
   ["EACCES", "cannot listen on [::]:1 (listen): permission is missing (ports below 1024 need it) (EACCES)"],
+  ["EAFNOSUPPORT", "cannot listen on [::]:1 (listen): IPv6 is not available here (EAFNOSUPPORT)"],
   ["EMFILE", "cannot listen on [::]:1 (listen): no more"],
 ])("a listen refused with %s becomes one clear line", (code, line) => {
   const failure = listenFailure("[::]:1 (listen)", Object.assign(new Error("no more"), { code }));
-  expect(failure).toBeInstanceOf(StartError);
-  expect([errorText(failure), failure.exitCode]).toEqual([line, 1]);
+  expect(failure).toBeInstanceOf(ListenError);
+  expect([errorText(failure), failure.exitCode]).toEqual([line, 2]);
 });

@@ -102,6 +102,20 @@ describe("a mistake is exit code 2 and one line", () => {
   });
 });
 
+test.each(["proxy", "target", "doctor"])(
+  "bytes in NETAMINITY_SECRET that are no text are refused by the %s, not turned into others",
+  async (command) => {
+    // The shell passes the byte on as it is, which Bun's spawn cannot.
+    const shell = ["/bin/sh", "-c", `NETAMINITY_SECRET=$(printf 'a\\377b') exec "$@"`, "sh"];
+    const endpoints = command === "proxy" ? [] : ["--proxy-endpoint=127.0.0.1:1", "--endpoint=127.0.0.1:1"];
+    await using process = startProcess([...shell, executable(), command, ...endpoints]);
+    expect(await process.exited()).toBe(2);
+    expect(process.log.lines.map(({ message }) => message)).toEqual([
+      "netaminity: NETAMINITY_SECRET cannot be used: it is not UTF-8 text, or has lost some of it (U+FFFD stands where bytes were)",
+    ]);
+  },
+);
+
 test("with the log level debug the one line is followed by the stack", async () => {
   const { code, lines } = await run(["proxy", "--log-level", "debug", "--deadline", "x"], secret);
   expect([
@@ -112,25 +126,30 @@ test("with the log level debug the one line is followed by the stack", async () 
   expect(lines.join("\n")).toContain("src/config/read.ts");
 });
 
-describe("a listen that is refused is exit code 1 and one line", () => {
+describe("a listen that is refused is exit code 2 and one line", () => {
   test("a port that is taken", async () => {
     using taken = Bun.listen({ hostname: "127.0.0.1", port: 0, socket: { data() {} } });
     const address = `127.0.0.1:${taken.port}`;
-    expect(await run(["proxy", ...anyPorts, "--listen", address], secret)).toEqual({
-      code: 1,
+    for (const setting of ["listen", "consumer-listen", "health-listen"]) {
+      expect(await run(["proxy", ...anyPorts, `--${setting}`, address], secret)).toEqual({
+        code: 2,
+        lines: [`netaminity: cannot listen on ${address} (${setting}): the address is in use (EADDRINUSE)`],
+      });
+    }
+  });
+
+  test("an address of another machine", async () => {
+    expect(await run(["proxy", ...anyPorts, "--consumer-listen", "192.0.2.1:0"], secret)).toEqual({
+      code: 2,
       lines: [
-        `netaminity: cannot listen on ${address} (listen) or 127.0.0.1:0 (consumer-listen): the address is in use (EADDRINUSE)`,
+        "netaminity: cannot listen on 192.0.2.1:0 (consumer-listen): this machine has no such address (EADDRNOTAVAIL)",
       ],
-    });
-    expect(await run(["proxy", ...anyPorts, "--health-listen", address], secret)).toEqual({
-      code: 1,
-      lines: [`netaminity: cannot listen on ${address} (health-listen): the address is in use (EADDRINUSE)`],
     });
   });
 
   test("a name that does not resolve", async () => {
     const { code, lines } = await run(["proxy", ...anyPorts, "--listen", "nowhere.invalid:0"], secret);
-    expect([code, lines.length]).toEqual([1, 1]);
+    expect([code, lines.length]).toEqual([2, 1]);
     expect(lines[0]).toStartWith("netaminity: listen: the name nowhere.invalid does not resolve");
   });
 });

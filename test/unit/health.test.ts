@@ -1,5 +1,5 @@
 import { expect, test } from "bun:test";
-import { StartError } from "../../src/errors.ts";
+import { ListenError } from "../../src/errors.ts";
 import { type HealthOptions, startHealth } from "../../src/health.ts";
 
 function startedHealth(options: Partial<HealthOptions> = {}) {
@@ -68,6 +68,6 @@ test("on [::] the server answers IPv4 and IPv6", async () => {
 test("a port that is taken is a start error that names setting and address", () => {
   using taken = Bun.listen({ hostname: "127.0.0.1", port: 0, socket: { data() {} } });
   expect(() => startedHealth({ listen: { host: "127.0.0.1", port: taken.port } })).toThrow(
-    new StartError(`cannot listen on 127.0.0.1:${taken.port} (health-listen): the address is in use (EADDRINUSE)`),
+    new ListenError(`cannot listen on 127.0.0.1:${taken.port} (health-listen): the address is in use (EADDRINUSE)`),
   );
 });

@@ -1,5 +1,6 @@
 import { expect, test } from "bun:test";
 import { join } from "node:path";
+import { reportGuarantees } from "../../src/agent/guarantees.ts";
 import { startProxy } from "../../src/agent/proxy.ts";
 import { startTarget } from "../../src/agent/target.ts";
 import { createLog } from "../../src/log.ts";
@@ -47,6 +48,7 @@ const log = createLog({ level: "error", format: "json", write: () => {} });
 
 async function agentMetrics(): Promise<Described[]> {
   const ofProxy = createMetrics();
+  reportGuarantees(log, ofProxy);
   const proxy = await startProxy({
     ...{ listen: local, consumerListen: local, deadline: 1000, acceptProxyProtocol: false },
     secrets,

@@ -4,7 +4,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { errorText, UsageError } from "../../src/errors.ts";
 import { createLog } from "../../src/log.ts";
-import { openSecrets, type SecretSource } from "../../src/secret.ts";
+import { openSecrets, type SecretSource, suspicionAbout } from "../../src/secret.ts";
 import { eventually } from "../support/tcp-wait.ts";
 
 /** A folder, a log that is kept, and secrets that look at their files every few milliseconds. */
@@ -56,9 +56,10 @@ describe("one trailing newline is no part of a secret", () => {
 
 describe("a secret that cannot be used is refused at the start", () => {
   test.each<[string, string | Uint8Array, string]>([
-    ["an empty file", "", "the file is empty"],
-    ["a newline alone", "\n", "the file is empty"],
-    ["bytes that are no text", new Uint8Array([0xff, 0xfe]), "the file is not UTF-8 text"],
+    ["an empty file", "", "it is empty"],
+    ["a newline alone", "\n", "it is empty"],
+    ["bytes that are no text", new Uint8Array([0xff, 0xfe]), "it is not UTF-8 text"],
+    ["what a lossy conversion leaves", "a\ufffdb", "it is not UTF-8 text, or has lost some of it"],
     ["a file of 64 KiB and a byte", "x".repeat(65_537), "the file is larger than 65536 bytes"],
   ])("%s", async (_, content, reason) => {
     await using place = await workplace();
@@ -74,17 +75,81 @@ describe("a secret that cannot be used is refused at the start", () => {
     ).toBe(`secret-file: "/nowhere/secret" cannot be used: ENOENT: no such file or directory, open '/nowhere/secret'`);
   });
 
-  test("none, both, and an empty value", async () => {
+  test("none, both, and values that no file may have either", async () => {
     await using place = await workplace();
     expect([
       await refusal(place.open({})),
       await refusal(place.open({ value: "a", file: place.path("secret") })),
       await refusal(place.open({ value: "" })),
+      await refusal(place.open({ value: "x".repeat(65_537) })),
+      await refusal(place.open({ value: "a\ufffdb" })),
     ]).toEqual([
       "no secret is given; accepted: --secret-file FILE or the environment variable NETAMINITY_SECRET",
       "both NETAMINITY_SECRET and secret-file are given; accepted: exactly one of the two",
-      "NETAMINITY_SECRET is empty; accepted: at least one character",
+      "NETAMINITY_SECRET cannot be used: it is empty",
+      "NETAMINITY_SECRET cannot be used: it is larger than 65536 bytes",
+      "NETAMINITY_SECRET cannot be used: it is not UTF-8 text, or has lost some of it (U+FFFD stands where bytes were)",
     ]);
+  });
+});
+
+describe("a secret that may not be what was meant is used, and a warning says what is odd about it", () => {
+  test.each<[string, string | undefined]>([
+    ["fine", undefined],
+    ["two words", undefined],
+    ["tab\tinside", undefined],
+    ["fine\n", undefined],
+    ["fine\r\n", undefined],
+    ["\ufeffmark", "begins with a byte order mark"],
+    [" before", "begins with a blank"],
+    ["after\t", "ends with a blank"],
+    ["after\u00a0", "ends with a blank"],
+    ["\ufeff both ", "begins with a byte order mark and begins with a blank and ends with a blank"],
+    ["two\n\n", "ends with a second line break"],
+    ["two\r\n\r\n", "ends with a second line break"],
+    ["first\nsecond", "has a line break inside"],
+    ["\nsecond", "has a line break inside"],
+    ["cut\0off", "contains NUL"],
+    ['"quoted"', "is in quotation marks"],
+    ['one " sign', undefined],
+    ["zero\u200bwidth", "contains an invisible character"],
+    ["esc\u001b[0m", "contains an invisible character"],
+  ])("%j", async (content, suspicion) => {
+    await using place = await workplace();
+    const path = place.path("secret");
+    const warning = (source: string) => ({
+      level: "warn",
+      message: "the secret may not be what was meant",
+      source,
+      suspicion: `it ${suspicion}`,
+    });
+    await Bun.write(path, content);
+    await using fromFile = await place.open({ file: path });
+    await using fromValue = await place.open({ value: content });
+    expect(place.lines).toEqual(suspicion === undefined ? [] : [warning(path), warning("NETAMINITY_SECRET")]);
+    const about = suspicion === undefined ? undefined : `the secret of this end ${suspicion}`;
+    expect([suspicionAbout(fromFile), suspicionAbout(fromValue)]).toEqual([about, about]);
+  });
+
+  test("also when it comes with a rotation, as the previous one too", async () => {
+    await using place = await workplace();
+    const [path, previous] = [place.path("secret"), place.path("previous")];
+    await Bun.write(path, "fine");
+    await using secrets = await place.open({ file: path, previousFile: previous });
+    await Bun.write(previous, "fine ");
+    await eventually(() => secrets.current.length === 2, "the previous secret is seen");
+    await Bun.write(place.path("fresh"), '"better"');
+    await rename(place.path("fresh"), path);
+    await eventually(() => secrets.current[0] === '"better"', "the new secret is seen");
+    expect(
+      place.lines.filter(({ level }) => level === "warn").map(({ source, suspicion }) => [source, suspicion]),
+    ).toEqual([
+      [previous, "it ends with a blank"],
+      [path, "it is in quotation marks"],
+    ]);
+    expect(suspicionAbout(secrets)).toBe(
+      "the secret of this end is in quotation marks; the previous secret of this end ends with a blank",
+    );
   });
 });
 
@@ -136,7 +201,7 @@ test("while the file is unusable the last good secret stays, with one warning, a
   await rename(place.path("fresh"), path);
   await eventually(() => secrets.current[0] === "better", "the next secret is taken");
   expect(place.lines).toEqual([
-    { level: "warn", message: "secret kept, file is unusable", file: path, reason: "the file is empty" },
+    { level: "warn", message: "secret kept, file is unusable", file: path, reason: "it is empty" },
     {
       level: "warn",
       message: "secret kept, file is unusable",

@@ -1,4 +1,5 @@
-// Command delay joins two TUN devices and holds every packet back for a fixed time, like a long cable.
+// Command delay joins two TUN devices and holds every packet back for a fixed time, like a long cable; the cable may
+// also have a rate with a router's queue before it, and lose packets.
 //
 // It makes the devices, prints "ready", and runs until SIGTERM or SIGINT. Whoever started it moves the devices into two
 // network namespaces and gives them addresses. Needs CAP_NET_ADMIN.
@@ -20,6 +21,8 @@ const (
 	packetSize = 2048
 	// queueLength bounds the packets on their way in one direction; a full cable drops, as routers do.
 	queueLength = 65536
+	// megabit is in bytes.
+	megabit = 1e6 / 8
 )
 
 type packet struct {
@@ -31,7 +34,15 @@ func main() {
 	left := flag.String("left", "", "name of the first device")
 	right := flag.String("right", "", "name of the second device")
 	oneWay := flag.Duration("one-way", 0, "time that a packet needs in either direction")
+	rate := flag.Float64("rate", 0, "Mbit/s of IP packets in either direction; 0: as fast as it goes")
+	queue := flag.Int("queue", 256<<10, "bytes that may wait for the rate in either direction")
+	loss := flag.Float64("loss", 0, "probability that a packet is lost, 0 to 1")
+	seed := flag.Uint64("seed", 1, "which packets are lost")
 	flag.Parse()
+	if *rate < 0 || *queue < packetSize || *loss < 0 || *loss > 1 {
+		fail(fmt.Errorf("-rate is not below 0, -queue at least %d, -loss between 0 and 1", packetSize))
+	}
+	shape := line{oneWay: *oneWay, bytesPerSecond: *rate * megabit, queue: *queue, loss: *loss}
 	first, err := openTun(*left)
 	if err != nil {
 		fail(err)
@@ -40,8 +51,8 @@ func main() {
 	if err != nil {
 		fail(err)
 	}
-	go carry(first, second, *oneWay)
-	go carry(second, first, *oneWay)
+	go carry(first, second, newLine(shape, *seed, 0))
+	go carry(second, first, newLine(shape, *seed, 1))
 	fmt.Println("ready")
 	ended := make(chan os.Signal, 1)
 	signal.Notify(ended, syscall.SIGTERM, syscall.SIGINT)
@@ -78,7 +89,7 @@ func openTun(name string) (int, error) {
 }
 
 // carry reads packets from one device and hands them to the other when they are due.
-func carry(from, to int, oneWay time.Duration) {
+func carry(from, to int, way *line) {
 	queue := make(chan packet, queueLength)
 	go deliver(queue, to)
 	runtime.LockOSThread()
@@ -93,8 +104,12 @@ func carry(from, to int, oneWay time.Duration) {
 			time.Sleep(time.Millisecond)
 			continue
 		}
+		due, arrives := way.accept(time.Now(), count)
+		if !arrives {
+			continue
+		}
 		select {
-		case queue <- packet{due: time.Now().Add(oneWay), data: append([]byte(nil), buffer[:count]...)}:
+		case queue <- packet{due: due, data: append([]byte(nil), buffer[:count]...)}:
 		default:
 		}
 	}

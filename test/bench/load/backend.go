@@ -2,11 +2,8 @@ package main
 
 import (
 	"net"
-	"os"
-	"os/signal"
 	"sync"
 	"sync/atomic"
-	"syscall"
 	"time"
 )
 
@@ -31,8 +28,8 @@ type backend struct {
 	handlers sync.WaitGroup
 }
 
-func startBackend(address string) (*backend, error) {
-	listener, err := net.Listen("tcp", address)
+func startBackend(given settings) (*backend, error) {
+	listener, err := listenIn(given.namespace, given.backend)
 	if err != nil {
 		return nil, err
 	}
@@ -100,17 +97,4 @@ func (server *backend) stop() int {
 	left := server.rest(restPatience)
 	_ = server.listener.Close()
 	return left
-}
-
-// serve runs a backend (-backend) until SIGTERM or SIGINT.
-func serve(given settings) (any, error) {
-	server, err := startBackend(given.backend)
-	if err != nil {
-		return nil, err
-	}
-	signals := make(chan os.Signal, 1)
-	signal.Notify(signals, syscall.SIGTERM, syscall.SIGINT)
-	<-signals
-	_ = server.listener.Close()
-	return map[string]int64{"received": server.received.Load()}, nil
 }

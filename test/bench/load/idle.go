@@ -12,12 +12,12 @@ type idleResult struct {
 
 // idle opens -streams connections (none: 0), lets them rest for -for and samples the watched processes meanwhile.
 func idle(given settings) (any, error) {
-	server, err := startBackend(given.backend)
+	server, err := startBackend(given)
 	if err != nil {
 		return nil, err
 	}
 	defer server.listener.Close()
-	connections, err := openStreams(given.connect, modeEcho, given.streams)
+	connections, err := openStreams(given, modeEcho, given.streams)
 	if err != nil {
 		return nil, err
 	}

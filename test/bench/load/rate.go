@@ -24,7 +24,7 @@ type rateResult struct {
 
 // rate lets -streams workers connect, send a byte, wait for the reply and close, again and again.
 func rate(given settings) (any, error) {
-	server, err := startBackend(given.backend)
+	server, err := startBackend(given)
 	if err != nil {
 		return nil, err
 	}

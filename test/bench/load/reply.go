@@ -16,13 +16,11 @@ type replyResult struct {
 
 // reply measures first replies: -count one after the other, then -bursts times -streams at once, after a rest each.
 func reply(given settings) (any, error) {
-	if given.backend != "" {
-		server, err := startBackend(given.backend)
-		if err != nil {
-			return nil, err
-		}
-		defer server.stop()
+	server, err := startBackend(given)
+	if err != nil {
+		return nil, err
 	}
+	defer server.stop()
 	result := replyResult{Alone: []float64{}, Together: [][]float64{}, Connects: []float64{}}
 	for range given.count {
 		connected, replied, err := timedExchange(given.connect)

@@ -3,6 +3,7 @@ package main
 import (
 	"fmt"
 	"net"
+	"slices"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -17,7 +18,11 @@ type throughputResult struct {
 	DownBytes int64   `json:"downBytes"`
 	Seconds   float64 `json:"seconds"`
 	// Left is the number of backend connections that did not end after their consumer had closed.
-	Left    int              `json:"left"`
+	Left int `json:"left"`
+	// PeakSocketPages is the largest memory of all TCP sockets of the machine inside the window, in pages.
+	PeakSocketPages int64 `json:"peakSocketPages"`
+	// Replies are seconds from connect to the first byte of the reply of new connections beside the busy streams.
+	Replies []float64        `json:"replies"`
 	OwnCPU  float64          `json:"ownCpuSeconds"`
 	Watched map[string]usage `json:"watched"`
 }
@@ -28,12 +33,16 @@ func throughput(given settings) (any, error) {
 	if !known {
 		return nil, fmt.Errorf("-direction is up, down or both, not %q", given.direction)
 	}
-	server, err := startBackend(given.backend)
+	server, err := startBackend(given)
 	if err != nil {
 		return nil, err
 	}
 	defer server.listener.Close()
-	connections, err := openStreams(given.connect, mode, given.streams)
+	silent, err := openStreams(given, modeEcho, given.idle)
+	if err != nil {
+		return nil, err
+	}
+	connections, err := openStreams(given, mode, given.streams)
 	if err != nil {
 		return nil, err
 	}
@@ -46,6 +55,7 @@ func throughput(given settings) (any, error) {
 		running.Go(func() { sink(connection, &received) })
 	}
 	time.Sleep(given.warm)
+	pages := watchSocketPages()
 	stop, err := watch(given.watch)
 	if err != nil {
 		return nil, err
@@ -62,7 +72,14 @@ func throughput(given settings) (any, error) {
 	if result.Watched, err = stop(); err != nil {
 		return nil, err
 	}
-	for _, connection := range connections {
+	result.PeakSocketPages = pages()
+	if result.Replies, err = repliesBeside(given); err != nil {
+		return nil, err
+	}
+	for _, connection := range slices.Concat(connections, silent) {
+		if given.reset {
+			_ = connection.SetLinger(0)
+		}
 		_ = connection.Close()
 	}
 	running.Wait()
@@ -70,18 +87,47 @@ func throughput(given settings) (any, error) {
 	return result, nil
 }
 
-// openStreams connects one after the other and waits for the first reply on each, so that all are whole.
-func openStreams(address string, mode byte, count int) ([]*net.TCPConn, error) {
-	connections := make([]*net.TCPConn, 0, count)
-	for range count {
-		connection, err := exchange(address, mode)
+// repliesBeside measures the first replies of -count new connections, one after the other.
+func repliesBeside(given settings) ([]float64, error) {
+	replies := make([]float64, 0, given.count)
+	for range given.count {
+		_, replied, err := timedExchange(given.connect)
 		if err != nil {
-			for _, open := range connections {
+			return nil, fmt.Errorf("a new connection beside the streams: %w", err)
+		}
+		replies = append(replies, replied.Seconds())
+	}
+	return replies, nil
+}
+
+// openStreams makes count connections, -at-once of them at the same time, and waits for the first reply on each, so
+// that all are whole.
+func openStreams(given settings, mode byte, count int) ([]*net.TCPConn, error) {
+	connections := make([]*net.TCPConn, count)
+	var next atomic.Int64
+	var failure atomic.Pointer[error]
+	var opening sync.WaitGroup
+	for range given.atOnce {
+		opening.Go(func() {
+			for index := int(next.Add(1)) - 1; index < count && failure.Load() == nil; index = int(next.Add(1)) - 1 {
+				connection, err := exchange(given.connect, mode)
+				if err != nil {
+					err = fmt.Errorf("stream %d of %d: %w", index+1, count, err)
+					failure.CompareAndSwap(nil, &err)
+					return
+				}
+				connections[index] = connection
+			}
+		})
+	}
+	opening.Wait()
+	if failed := failure.Load(); failed != nil {
+		for _, open := range connections {
+			if open != nil {
 				_ = open.Close()
 			}
-			return nil, fmt.Errorf("stream %d of %d: %w", len(connections)+1, count, err)
 		}
-		connections = append(connections, connection)
+		return nil, *failed
 	}
 	return connections, nil
 }

@@ -12,6 +12,13 @@ const proxy = (given: Partial<NonNullable<ByHandFacts["proxy"]>> = {}): NonNulla
 });
 const backend = { endpoint: "db:5432", name: { gave: ["10.0.0.5"] }, tcp: { gave: "10.0.0.5:5432" } };
 
+test("a secret that is refused and looks odd is said to look so", () => {
+  const gave = { objection: "invalid secret", suspicion: "ends with a blank" };
+  expect(byHandPath({ proxy: proxy({ secret: { gave } }) }).map(({ evidence }) => evidence)).toContain(
+    "the proxy refuses it: invalid secret; the one given here ends with a blank",
+  );
+});
+
 test.each<[string, ByHandFacts, string, string[]]>([
   [
     "all works",

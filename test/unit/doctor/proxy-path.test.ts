@@ -73,7 +73,7 @@ describe("a Proxy", () => {
       "with an empty Secret",
       { secret: { found: makeSecret({ secret: "" }) } },
       "secret",
-      "Secret shared: the value of the key secret is empty",
+      "Secret shared, key secret: it is empty",
       reasons.SecretInvalid.todo,
     ],
     [

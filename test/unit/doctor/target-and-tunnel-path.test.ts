@@ -47,6 +47,15 @@ describe("a Target", () => {
     ]);
   });
 
+  test("shows what its log suspects of the secret", () => {
+    const refused = 'the proxy refused the session reason=x suspicion="the secret of this end ends with a blank"';
+    const facts = noSession("rejected");
+    const agents = (facts.agents ?? []).map((one) => ({ ...one, warnings: { found: [refused] } }));
+    expect(finding(targetPath(targetFacts({ ...facts, agents }), undefined))[2]).toBe(
+      `t: no session with the proxy: it says why; it logged: ${refused}`,
+    );
+  });
+
   test("that cannot be asked is judged by its log", () => {
     const silent = agent("t", "", {
       samples: denied,

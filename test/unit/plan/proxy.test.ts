@@ -108,7 +108,7 @@ describe("a Proxy is not Ready", () => {
     "with a Secret that holds nothing": [
       { secret: makeSecret({ secret: "" }) },
       "SecretInvalid",
-      "Secret shared: the value of the key secret is empty",
+      "Secret shared, key secret: it is empty",
     ],
     "before its load balancer has an address": [
       { proxy: loadBalancer },

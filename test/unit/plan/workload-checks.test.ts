@@ -32,7 +32,7 @@ describe("a refused write", () => {
 });
 
 describe("the shared secret", () => {
-  const empty = bad("SecretInvalid", "Secret shared: the value of the key secret is empty");
+  const empty = bad("SecretInvalid", "Secret shared, key secret: it is empty");
   const noKey = bad("SecretInvalid", "Secret shared has no key secret");
   const cases: Record<string, [secret: ObservedSecret | undefined, verdict: Verdict | undefined]> = {
     "with a value: no objection": [makeSecret(), undefined],
@@ -42,6 +42,11 @@ describe("the shared secret", () => {
     "with an empty value": [makeSecret({ secret: "" }), empty],
     "with a line break only": [makeSecret({ secret: btoa("\n") }), empty],
     "with a line break of another system only": [makeSecret({ secret: btoa("\r\n") }), empty],
+    "with bytes that are no text": [
+      makeSecret({ secret: btoa("\xff\xfe") }),
+      bad("SecretInvalid", "Secret shared, key secret: it is not UTF-8 text"),
+    ],
+    "with a value that looks odd: the agents warn of it": [makeSecret({ secret: btoa(" blank ") }), undefined],
   };
   for (const [title, [secret, verdict]] of Object.entries(cases)) {
     test(title, () => {
