@@ -18,7 +18,7 @@ const mebibyte = 1024 * 1024;
 const bulkWindows = 1.5;
 
 /** Seconds until the direct connection's throughput is flat on a link of that many milliseconds (measured). */
-const slowStart = (roundTrip: number) => 1 + roundTrip / 75;
+const slowStart = (roundTrip: number) => 0.6 + roundTrip / 60;
 
 /** Seconds on top of the measured window for connects, warming up and coming to rest. */
 const extra = 30;
