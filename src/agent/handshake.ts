@@ -7,6 +7,8 @@ import {
   answer,
   attachedProof,
   attachProof,
+  checkedProof,
+  checkProof,
   keyOf,
   matches,
   serveProof,
@@ -155,6 +157,9 @@ export class Handshakes {
       case "Attach":
         this.#attach(peer, message.value);
         return;
+      case "Check":
+        this.#check(peer, message.value);
+        return;
       case "Serve":
         this.#serve(peer, message.value);
         return;
@@ -184,6 +189,12 @@ export class Handshakes {
     this.arrivals.session(connection, { session, target, key: sessionKey(key, challenge, nonce, session) });
   }
 
+  #check(peer: Peer, { nonce, proof }: Messages["Check"]): void {
+    const challenge = challengeOf(peer);
+    const key = this.#keyFor((candidate) => matches(checkProof(candidate, challenge, nonce), proof));
+    this.#part(peer, "Checked", { proof: toHex(checkedProof(key, challenge, nonce)) });
+  }
+
   #serve(peer: Peer, { from, to, nonce, proof }: Messages["Serve"]): void {
     const challenge = challengeOf(peer);
     const key = this.#keyFor((candidate) => matches(serveProof(candidate, challenge, nonce, from, to), proof));
@@ -204,12 +215,16 @@ export class Handshakes {
     if (!peer.authenticated) throw new AuthError("server requires secret, but no secret was provided");
   }
 
-  /** Says why and closes; a peer that does not close its side is dropped with the others. */
   #refuse(peer: Peer, reason: string): void {
+    this.#part(peer, "Error", reason);
+  }
+
+  /** Says a last word and closes; a peer that does not close its side is dropped with the others. */
+  #part<Name extends "Error" | "Checked">(peer: Peer, name: Name, word: Messages[Name]): void {
     this.#pending.delete(peer);
     this.#leaving.add(peer);
     peer.connection.handOver({ message() {}, over: () => this.#leaving.delete(peer) });
-    peer.connection.send("Error", reason);
+    peer.connection.send(name, word);
     peer.connection.wire.finish();
   }
 

@@ -3,7 +3,7 @@ import { errorText } from "../errors.ts";
 import type { Log } from "../log.ts";
 import type { AgentMetrics } from "../metrics.ts";
 import type { Secrets } from "../secret.ts";
-import { attach, type Greeting, greet, RefusedByProxy } from "./attach.ts";
+import { attach, ForeignServer, type Greeting, greet, RefusedByProxy } from "./attach.ts";
 import { toHex } from "./auth.ts";
 import { Backend } from "./backend.ts";
 import { type Backoff, makeBackoff } from "./backoff.ts";
@@ -21,8 +21,8 @@ export interface TargetOptions {
   secrets: Secrets;
   /** Milliseconds of silence after which a proxy is dead. */
   deadline: number;
-  /** Consumer port to ask a bore server for; 0 = any. */
-  borePort: number;
+  /** Consumer port to ask a bore server for, 0 = any; undefined: only a netaminity proxy that proves the secret is served. */
+  borePort: number | undefined;
   /** Bounds of the number of idle data connections. */
   poolMin: number;
   poolMax: number;
@@ -70,7 +70,7 @@ class Target implements TargetCore, TargetRole {
   readonly deadline: number;
   readonly poolMin: number;
   readonly poolMax: number;
-  readonly borePort: number;
+  readonly borePort: number | undefined;
   #options: TargetOptions;
   #current: TargetSession | undefined;
   /** Sessions with former proxies that still take streams, and the end of that time. */
@@ -269,7 +269,9 @@ class Target implements TargetCore, TargetRole {
       reason: cause instanceof DialError ? cause.result : isRefusal ? "rejected" : "handshake",
     });
     if (isRefusal) this.metrics.authFailures.inc();
-    this.log.warn(isRefusal ? "the proxy refused the session" : "the proxy cannot be reached", {
+    const isForeign = cause instanceof ForeignServer;
+    const what = isRefusal ? "the proxy refused the session" : isForeign ? "no session" : "the proxy cannot be reached";
+    this.log.warn(what, {
       proxy: formatHostPort(this.#options.proxyEndpoint),
       reason: this.#problem,
       retryInMilliseconds: wait,
