@@ -66,7 +66,8 @@ export class Consumer implements WireOwner {
     this.#early = nothing;
     pipe.attach(pipe.forth, early, head);
     if (this.#ended) pipe.forth.ended();
-    this.wire.resume();
+    // Attaching has paused it when the other side did not take everything at once; the flow resumes it then.
+    if (pipe.forth.sink.backlog === 0) this.wire.resume();
   }
 
   received(chunk: Uint8Array): void {

@@ -47,6 +47,8 @@ export interface HandshakeOptions {
   instance: number;
   /** Port that bore clients are told. */
   consumerPort: () => number;
+  /** Whether new sessions are welcome. */
+  admitsSessions: () => boolean;
   secrets: Secrets;
   log: Log;
   metrics: AgentMetrics;
@@ -144,6 +146,7 @@ export class Handshakes {
       case "Hello":
         this.#requireAuthenticated(peer);
         this.#pending.delete(peer);
+        if (this.#turnsAway(peer)) return;
         peer.connection.send("Hello", this.options.consumerPort());
         this.arrivals.boreSession(peer.connection);
         return;
@@ -179,6 +182,7 @@ export class Handshakes {
     const { connection } = peer;
     const challenge = challengeOf(peer);
     const key = this.#keyFor((candidate) => matches(attachProof(candidate, challenge, nonce, target), proof));
+    if (this.#turnsAway(peer)) return;
     const session = toHex(crypto.getRandomValues(new Uint8Array(16)));
     this.#pending.delete(peer);
     connection.send("Attached", {
@@ -187,6 +191,14 @@ export class Handshakes {
       address: formatHostPort(connection.wire.local),
     });
     this.arrivals.session(connection, { session, target, key: sessionKey(key, challenge, nonce, session) });
+  }
+
+  /** A proxy that drains is as good as gone for a new session: its target looks elsewhere at once, and does not take it for a refusal. */
+  #turnsAway(peer: Peer): boolean {
+    if (this.options.admitsSessions()) return false;
+    this.#pending.delete(peer);
+    peer.connection.reset();
+    return true;
   }
 
   #check(peer: Peer, { nonce, proof }: Messages["Check"]): void {

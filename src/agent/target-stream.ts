@@ -82,5 +82,6 @@ export async function serveStream(request: StreamRequest, backend: Backend, stre
   request.connected(pipe);
   pipe.attach(pipe.forth, dialling.early);
   if (dialling.finished) pipe.forth.ended();
-  wire.resume();
+  // Attaching has paused it when the backend did not take everything at once; the flow resumes it then.
+  if (right.backlog === 0) wire.resume();
 }
