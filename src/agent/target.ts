@@ -256,7 +256,8 @@ class Target implements TargetCore, TargetRole {
     if (session !== this.#current) return;
     this.#current = undefined;
     this.#problem = errorText(cause);
-    if (this.#stopped) return this.log.info("session ended", { streams: session.streams });
+    if (this.#stopped) this.log.info("session ended", { streams: session.streams });
+    if (this.#stopped) return;
     const held = performance.now() - this.#since;
     if (held > healthyAfter) this.#lost.reset();
     else if (held < briefSession) this.#pause = this.#lost.next();
