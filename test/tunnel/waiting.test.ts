@@ -16,8 +16,8 @@ function waiting(implementation: Implementation): void {
     await using proxy = await implementation.startProxy();
     await using relay = await startRelay(proxy.rendezvous);
     await using silent = await listenTcp();
-    await using target = await implementation.startTarget({ proxy: relay, backend });
-    // A session that held for less than a second makes the target wait on purpose.
+    // Without a pool nothing but the look connects.
+    await using target = await implementation.startTarget({ proxy: relay, backend, poolMin: 0 });
     await untilReady(proxy);
     relay.leadTo(silent);
     const look = await silent.accept();
