@@ -22,7 +22,7 @@ function waiting(implementation: Implementation): void {
     relay.leadTo(silent);
     const look = await silent.accept();
     relay.leadTo(proxy.rendezvous);
-    relay.resetAll();
+    relay.links[0]?.reset();
     await untilMetric(target, "netaminity_sessions_opened_total", {}, (count) => count === 2);
     // The look is over only when its own deadline is: the new session came first.
     expect(look.closed).toBe(false);
