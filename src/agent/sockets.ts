@@ -1,6 +1,7 @@
 import type { SocketHandler } from "bun";
 import type { HostPort } from "../endpoint.ts";
 import { descriptorShortage, hasDescriptors } from "./descriptors.ts";
+import { libc } from "./libc.ts";
 import { keepUrgentInline, setKeepAlive, setResetOnClose } from "./socket-options.ts";
 import { Wire, wires } from "./wire.ts";
 
@@ -47,6 +48,8 @@ export function listenWires(at: HostPort, { spareDescriptors, keepAlive, accept,
       open(socket) {
         const wire = new Wire(socket, "reset");
         socket.data = wire;
+        // Where the listener could not be given it, for lack of the system's library, each socket needs a call of Bun's.
+        if (libc === undefined && keepAlive !== undefined) wire.keepAlive(keepAlive);
         // Bun spins on EMFILE and tells nobody (measured with 1.4.5), so the limit must not be reached.
         if (hasDescriptors(wires.open + dialling, spareDescriptors())) accept(wire);
         else {
