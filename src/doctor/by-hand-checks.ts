@@ -48,7 +48,7 @@ function proxyLinks({ endpoint, name, tcp, protocol, secret }: NonNullable<ByHan
 }
 
 function secretLink(secret: Step<SecretAnswer> | undefined): Check {
-  const { answer, suspicion } = secret !== undefined && "gave" in secret ? secret.gave : {};
+  const answer = secret !== undefined && "gave" in secret ? secret.gave : undefined;
   if (answer === "not offered") {
     const next = "Update the proxy, or read the log of a target that uses this secret.";
     return deciding(
@@ -57,7 +57,7 @@ function secretLink(secret: Step<SecretAnswer> | undefined): Check {
   }
   if (answer?.objection !== undefined) {
     const next = "Use the same value as the proxy: the key secret of the Secret that the Proxy names.";
-    const here = suspicion === undefined ? "" : `; the one given here ${suspicion}`;
+    const here = answer.suspicion === undefined ? "" : `; the one given here ${answer.suspicion}`;
     return broken("secret", `the proxy refuses it: ${answer.objection}${here}`, next);
   }
   return stepLink("secret", secret, "protocol", {
