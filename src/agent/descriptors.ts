@@ -19,11 +19,20 @@ export function hasDescriptors(openWires: number, spare: number): boolean {
 }
 
 function readBudget(openWires: number): Budget {
+  const limit = openFileLimit();
   try {
-    const soft = /^Max open files\s+(\d+|unlimited)/m.exec(readFileSync("/proc/self/limits", "utf8"))?.[1];
-    const limit = soft === undefined || soft === "unlimited" ? Number.POSITIVE_INFINITY : Number(soft);
     return { limit, base: Math.max(0, readdirSync("/proc/self/fd").length - openWires) };
   } catch {
-    return { limit: Number.POSITIVE_INFINITY, base: 0 };
+    return { limit, base: 0 };
+  }
+}
+
+/** RLIMIT_NOFILE as it is for this process; infinite where /proc is absent. */
+export function openFileLimit(): number {
+  try {
+    const soft = /^Max open files\s+(\d+|unlimited)/m.exec(readFileSync("/proc/self/limits", "utf8"))?.[1];
+    return soft === undefined || soft === "unlimited" ? Number.POSITIVE_INFINITY : Number(soft);
+  } catch {
+    return Number.POSITIVE_INFINITY;
   }
 }

@@ -11,6 +11,10 @@ function load() {
   try {
     const { i32, u32, u64, i64_fast, ptr } = FFIType;
     return dlopen("libc.so.6", {
+      socket: { args: [i32, i32, i32], returns: i32 },
+      connect: { args: [i32, ptr, u32], returns: i32 },
+      close: { args: [i32], returns: i32 },
+      __errno_location: { args: [], returns: ptr },
       setsockopt: { args: [i32, i32, i32, ptr, u32], returns: i32 },
       getsockopt: { args: [i32, i32, i32, ptr, ptr], returns: i32 },
       ioctl: { args: [i32, u64, ptr], returns: i32 },

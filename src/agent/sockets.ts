@@ -1,22 +1,9 @@
-import type { SocketHandler } from "bun";
 import type { HostPort } from "../endpoint.ts";
+import { dials } from "./connect.ts";
 import { hasDescriptors } from "./descriptors.ts";
 import { setKeepAlive, setResetOnClose } from "./socket-options.ts";
 import { Wire, wires } from "./wire.ts";
-
-/** The callbacks that all wires share; `socket.data` is set before any of them can come. */
-const handlers: SocketHandler<Wire> = {
-  data: (socket, chunk) => socket.data.owner.received(chunk),
-  drain: (socket) => socket.data?.onDrain(),
-  end: (socket) => socket.data.onEnd(),
-  close: (socket, cause) => socket.data?.onClose(cause),
-  error: (socket, cause) => {
-    // Bun reports an exception of a callback here: a defect of ours, to be seen. This connection is of no use any more, the others are.
-    reportError(cause);
-    socket.terminate();
-    socket.data?.onClose(cause);
-  },
-};
+import { wireHandlers } from "./wire-handlers.ts";
 
 export interface Listener {
   /** The real port, also when 0 was asked for. */
@@ -43,12 +30,12 @@ export function listenWires(at: HostPort, { spareDescriptors, keepAlive, accept,
     exclusive: true,
     allowHalfOpen: true,
     socket: {
-      ...handlers,
+      ...wireHandlers,
       open(socket) {
         const wire = new Wire(socket, "reset");
         socket.data = wire;
         // Bun spins on EMFILE and tells nobody (measured with 1.4.5), so the limit must not be reached.
-        if (hasDescriptors(wires.open + dialling, spareDescriptors())) accept(wire);
+        if (hasDescriptors(wires.open + dials.inProgress, spareDescriptors())) accept(wire);
         else {
           wire.reset();
           exhausted();
@@ -62,40 +49,4 @@ export function listenWires(at: HostPort, { spareDescriptors, keepAlive, accept,
   setResetOnClose(fd, "reset");
   if (keepAlive !== undefined) setKeepAlive(fd, keepAlive);
   return { port: listener.port, stop: () => listener.stop() };
-}
-
-/** The process has as many open files as it may have. */
-class TooManyFiles extends Error {
-  override readonly name = "TooManyFiles";
-  readonly code = "EMFILE";
-
-  constructor() {
-    super("too many open files");
-  }
-}
-
-let dialling = 0;
-
-/** Connects to a numeric address. Rejects with Bun's error (`code` ECONNREFUSED and so on). The caller sets the owner at once. */
-export async function connectWire(address: string, port: number): Promise<Wire> {
-  // Bun would call a lack of descriptors ECONNREFUSED (measured with 1.4.5).
-  if (!hasDescriptors(wires.open + dialling, 0)) throw new TooManyFiles();
-  dialling += 1;
-  try {
-    const socket = await Bun.connect<Wire>({
-      hostname: address,
-      port,
-      allowHalfOpen: true,
-      socket: {
-        ...handlers,
-        open(opened) {
-          opened.data = new Wire(opened);
-        },
-        connectError() {},
-      },
-    });
-    return socket.data;
-  } finally {
-    dialling -= 1;
-  }
 }

@@ -7,7 +7,9 @@ import { attach, type Greeting, greet, RefusedByProxy } from "./attach.ts";
 import { toHex } from "./auth.ts";
 import { Backend } from "./backend.ts";
 import { type Backoff, makeBackoff } from "./backoff.ts";
-import { connectFirst, DialError, dialRepeatedly, dialTimeout, resolve } from "./dial.ts";
+import { connectFirst, dial, dialRepeatedly, dialTimeout } from "./dial.ts";
+import { DialError } from "./dial-error.ts";
+import { resolve } from "./names.ts";
 import type { ProxyProtocol } from "./proxy-header.ts";
 import { StreamError, Streams } from "./streams.ts";
 import type { SessionEvents, TargetCore, TargetSession } from "./target-core.ts";
@@ -152,7 +154,8 @@ class Target implements TargetCore, TargetRole {
     const { proxyEndpoint, secrets } = this.#options;
     let refusal: RefusedByProxy | undefined;
     for (const secret of secrets.current) {
-      const greeting = await greet(await dialRepeatedly(proxyEndpoint, dialTimeout, dialAgain));
+      const attempt = (timeout: number, signal: AbortSignal) => dial(proxyEndpoint, timeout, { signal });
+      const greeting = await greet(await dialRepeatedly(attempt, dialTimeout, dialAgain));
       try {
         await this.#attach(greeting, secret);
         return;

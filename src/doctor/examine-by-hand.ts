@@ -1,6 +1,7 @@
 import { type Greeting, greet } from "../agent/attach.ts";
-import { connectFirst, dialTimeout, resolve } from "../agent/dial.ts";
+import { connectFirst, dialTimeout } from "../agent/dial.ts";
 import { objectionToSecret } from "../agent/inspect.ts";
+import { resolve } from "../agent/names.ts";
 import { formatHostPort, type HostPort } from "../endpoint.ts";
 import { errorText } from "../errors.ts";
 import type { ByHandFacts, Step } from "./by-hand-checks.ts";
