@@ -141,8 +141,8 @@ class Outcome {
     this.#over();
     if (this.isUnwanted) socket.terminate();
     else if (isOwnEnd(socket)) {
-      socket.terminate();
       this.failed(Object.assign(new Error("the connection met itself"), { code: "ECONNREFUSED" }));
+      socket.terminate();
     } else {
       socket.data = new Wire(socket);
       this.#result.resolve(socket.data);
