@@ -19,11 +19,8 @@ export interface Attempt {
 export class ConnectFailed extends Error {
   override readonly name = "ConnectFailed";
 
-  constructor(
-    readonly code: string,
-    options?: ErrorOptions,
-  ) {
-    super(`connect: ${code}`, options);
+  constructor(readonly code: string) {
+    super(code);
   }
 }
 
@@ -152,7 +149,7 @@ class Outcome {
   failed(cause: unknown): void {
     this.#over();
     const code = cause instanceof Error && "code" in cause ? String(cause.code) : "ECONNABORTED";
-    this.#result.reject(new ConnectFailed(code, { cause }));
+    this.#result.reject(new ConnectFailed(code));
   }
 
   giveUp(close: () => void): void {

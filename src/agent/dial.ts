@@ -1,7 +1,6 @@
 import { formatHostPort, type HostPort } from "../endpoint.ts";
 import { type Attempt, connectWire } from "./connect.ts";
 import { DialError, dialError } from "./dial-error.ts";
-import { resolve } from "./names.ts";
 import type { Wire } from "./wire.ts";
 
 /** Milliseconds for resolving a name and connecting, to the proxy as to the backend. */
@@ -74,39 +73,35 @@ export async function connectFirst(
   return race.promise;
 }
 
-/** Resolves the name and connects, both within `timeout` milliseconds. Rejects with DialError. */
-export async function dial({ host, port }: HostPort, timeout: number, options: DialOptions = {}): Promise<Wire> {
-  const since = performance.now();
-  const addresses = await resolve(host, timeout);
-  return connectFirst(addresses, port, Math.max(1, timeout - (performance.now() - since)), options);
-}
-
 /**
- * Dials, and dials again beside every `repeat` milliseconds while nothing answers. A connection to a Service sticks to the pod to which its first
- * packet went, through all of the kernel's repetitions: when that pod is gone without a word, only a new connection gets to the next one.
- * `attempt` gets what is left of `timeout` in milliseconds, and is told when it is not wanted any more.
- * Rejects as soon as one attempt does, or after `timeout` milliseconds.
+ * Resolves and connects, and again beside every `repeat` milliseconds while nothing answers. A connection to a Service sticks to the pod to which its
+ * first packet went, through all of the kernel's repetitions: when that pod is gone without a word, only a new connection gets to the next one.
+ * Rejects with DialError as soon as one attempt is refused, or after `timeout` milliseconds.
  */
 export async function dialRepeatedly(
-  attempt: (timeout: number, signal: AbortSignal) => Promise<Wire>,
+  { host, port }: HostPort,
   timeout: number,
   repeat: number,
+  way: Required<Pick<DialOptions, "connect">> & { resolve(host: string, timeout: number): Promise<string[]> },
 ): Promise<Wire> {
   const race = Promise.withResolvers<Wire>();
   const unwanted = new AbortController();
+  const { signal } = unwanted;
   const until = performance.now() + timeout;
-  const begin = async () => {
+  const left = () => Math.max(1, until - performance.now());
+  const attempt = async () => {
     try {
-      const wire = await attempt(Math.max(1, until - performance.now()), unwanted.signal);
-      if (unwanted.signal.aborted) wire.reset();
+      const addresses = await way.resolve(host, left());
+      const wire = await connectFirst(addresses, port, left(), { connect: way.connect, signal });
+      if (signal.aborted) wire.reset();
       else race.resolve(wire);
       unwanted.abort();
     } catch (cause) {
       race.reject(cause);
     }
   };
-  const timer = setInterval(begin, repeat);
-  void begin();
+  const timer = setInterval(attempt, repeat);
+  void attempt();
   try {
     return await race.promise;
   } finally {

@@ -7,14 +7,16 @@ const all = [...imports.values()].flat();
 
 /** Parts of the program and what each may import beside itself; a name with a dot is a file of src. */
 const allowed: Readonly<Record<string, readonly string[]>> = {
-  agent: ["endpoint.ts", "errors.ts", "log.ts", "metrics.ts", "names.ts", "secret.ts"],
+  agent: ["endpoint.ts", "errors.ts", "log.ts", "metrics.ts", "names.ts", "secret.ts", "via.ts"],
   api: ["endpoint.ts", "errors.ts", "names.ts"],
   desired: ["api", "endpoint.ts", "names.ts"],
   plan: ["api", "desired", "endpoint.ts", "names.ts"],
   operator: ["api", "desired", "endpoint.ts", "errors.ts", "log.ts", "names.ts", "plan"],
   // Its own I/O is in examine-by-hand.ts (agent) and cluster.ts (operator): see below.
-  doctor: ["agent", "api", "config", "desired", "endpoint.ts", "errors.ts", "names.ts", "operator", "plan"],
-  config: ["endpoint.ts", "errors.ts", "log.ts", "names.ts"],
+  doctor: ["agent", "api", "config", "desired", "endpoint.ts", "errors.ts", "names.ts", "operator", "plan"].concat(
+    "via.ts",
+  ),
+  config: ["endpoint.ts", "errors.ts", "log.ts", "names.ts", "via.ts"],
   commands: [
     "agent",
     "api",
@@ -26,7 +28,7 @@ const allowed: Readonly<Record<string, readonly string[]>> = {
     "log.ts",
     "metrics.ts",
     "names.ts",
-  ].concat(["operator", "plan", "secret.ts"]),
+  ].concat(["operator", "plan", "secret.ts", "via.ts"]),
 };
 
 /** `src/agent/pipe.ts` -> `agent`, `src/log.ts` -> `log.ts`. */

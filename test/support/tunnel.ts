@@ -27,6 +27,8 @@ export type ProxyProtocol = "off" | "v1" | "v2";
 export interface TargetOptions extends RoleOptions {
   proxy: HostPort;
   backend: HostPort;
+  /** URL of an HTTP proxy that leads to the proxy. */
+  via?: string;
   borePort?: number;
   poolMin?: number;
   poolMax?: number;
