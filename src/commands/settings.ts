@@ -3,8 +3,10 @@ import { readSettings } from "../config/read.ts";
 import { allSettingNames } from "../config/roles.ts";
 import type { Role, Table, Values } from "../config/table.ts";
 import { version } from "../config/version.ts";
+import { errorText, stackOf } from "../errors.ts";
 import { createLog, type Log, type LogFormat, type LogLevel } from "../log.ts";
 import { openSecrets } from "../secret.ts";
+import { endOnDefect } from "./defects.ts";
 import { programName } from "./program.ts";
 
 /** Answers `--help` and `--version` behind a role; true when it did. */
@@ -20,7 +22,10 @@ export function answeredHelp(role: Role, args: readonly string[]): boolean {
   return false;
 }
 
-/** Reads the settings of a role from the arguments and the process's environment, and makes the log that they ask for. */
+/**
+ * Reads the settings of a role from the arguments and the process's environment, and makes the log that they ask for, which also takes the
+ * defect that ends the process.
+ */
 export function settingsAndLog<T extends Table>(
   role: Role<T>,
   args: readonly string[],
@@ -32,6 +37,7 @@ export function settingsAndLog<T extends Table>(
   });
   const { logLevel, logFormat } = values as { logLevel: LogLevel; logFormat: LogFormat };
   const log = createLog({ level: logLevel, format: logFormat });
+  endOnDefect((defect) => log.error("unexpected failure", { error: errorText(defect), stack: stackOf(defect) }));
   for (const warning of warnings) {
     log.warn(warning);
   }
