@@ -7,17 +7,24 @@ import { sendBufferOf } from "./socket-options.ts";
 export const smallBuffer = 128 * 1024;
 export const segment = 32 * 1024;
 
+/** Bytes that all bulk flows together may move at once, and one of them at least: what a socket does not take after all has to be kept, too. */
+const shared = 16 * 1024 * 1024;
+const leastShare = 32 * 1024;
+/** Bytes that are read and kept for a full socket: Bun's write of them meets the full buffer, and Bun tells when there is room. */
+const token = 4 * 1024;
+
 /** What a socket takes now. */
 export interface Appetite {
-  /** Bytes; 0 when the buffer is full, or its size unknown. */
+  /** Bytes to move to it. */
   bytes: number;
   /** As the kernel defines writable: less room than that is not worth a move. */
   writable: boolean;
 }
 
-/** `attempt`: bytes to try a small and empty send buffer with. */
-export function appetiteOf(fd: number, attempt: number): Appetite {
+/** `attempt`: bytes to try a small and empty send buffer with; `flows`: bulk flows that share the bound of what is moved. */
+export function appetiteOf(fd: number, attempt: number, flows: number): Appetite {
   const { queued, room } = sendBufferOf(fd);
-  const bytes = queued === 0 && room > 0 && room < smallBuffer ? Math.max(room, attempt) : room;
-  return { bytes, writable: room >= queued / 2 };
+  const wanted = queued === 0 && room > 0 && room < smallBuffer ? Math.max(room, attempt) : room;
+  const share = Math.max(leastShare, Math.floor(shared / flows));
+  return { bytes: Math.max(token, Math.min(wanted, share)), writable: room >= queued / 2 };
 }

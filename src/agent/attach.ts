@@ -1,5 +1,5 @@
 import { answer, attachedProof, attachProof, keyOf, matches, sessionKey, toHex } from "./auth.ts";
-import { challengeInstance, parseUuid } from "./challenge.ts";
+import { challengeInstance, isBoreChallenge, parseUuid } from "./challenge.ts";
 import { MessageConnection } from "./message-connection.ts";
 import { encode, type Message, ProtocolError } from "./protocol.ts";
 import { BoreTargetSession } from "./target-bore.ts";
@@ -15,12 +15,29 @@ export class RefusedByProxy extends Error {
   override readonly name = "RefusedByProxy";
 }
 
+/** Whoever answers at the rendezvous is no netaminity proxy: it is shown nothing that is made from the secret. */
+export class ForeignServer extends Error {
+  override readonly name = "ForeignServer";
+
+  constructor(reason: string, options?: ErrorOptions) {
+    super(`what answers is no netaminity proxy: ${reason}`, options);
+  }
+}
+
+class NoAnswer extends Error {
+  override readonly name = "NoAnswer";
+
+  constructor() {
+    super("the proxy did not answer in time");
+  }
+}
+
 /** A new connection to the rendezvous port, and what the proxy said on it first. */
 export interface Greeting {
   wire: Wire;
   steps: Steps;
   challenge: Uint8Array;
-  /** The proxy's process; undefined for a bore server. */
+  /** The proxy's process; undefined for anything but a netaminity proxy. */
   instance: number | undefined;
 }
 
@@ -45,7 +62,7 @@ class Steps {
   async next(): Promise<Message> {
     const { connection } = this;
     const limit = setTimeout(() => {
-      const cause = new ProtocolError("the proxy did not answer in time");
+      const cause = new NoAnswer();
       connection.fail(cause);
       // A connection that ended between two steps tells nobody any more.
       this.#step.reject(cause);
@@ -62,30 +79,46 @@ class Steps {
   }
 }
 
-/** Reads the challenge. Rejects with ProtocolError, or the reason why the connection ended. */
+/** Reads the challenge. Rejects with ForeignServer when something else comes, or the reason why the connection ended. */
 export async function greet(wire: Wire): Promise<Greeting> {
   const steps = new Steps(wire);
-  const message = await steps.next();
+  let message: Message;
+  try {
+    message = await steps.next();
+  } catch (cause) {
+    throw cause instanceof ProtocolError ? new ForeignServer(cause.message, { cause }) : cause;
+  }
   if (message.name !== "Challenge") {
     wire.reset();
-    throw new ProtocolError("the proxy asks for no secret");
+    throw new ForeignServer("it asks for no secret");
   }
   const challenge = parseUuid(message.value);
   return { wire, steps, challenge, instance: challengeInstance(challenge) };
 }
 
-/** Opens a session on a greeted connection. Rejects with RefusedByProxy, ProtocolError, or the reason why the connection ended. */
+/** The process of the netaminity proxy that was greeted. Throws ForeignServer when another program was. */
+export function instanceOf({ challenge, instance }: Greeting): number {
+  if (instance !== undefined) return instance;
+  throw new ForeignServer(
+    isBoreChallenge(challenge)
+      ? "it sends a bore server's challenge; a target speaks with a bore server only when --bore-port is given"
+      : "it sends a challenge that this version does not know",
+  );
+}
+
+/** Opens a session on a greeted connection. Rejects with RefusedByProxy, ForeignServer, ProtocolError, or the reason why the connection ended. */
 export async function attach(
   core: TargetCore,
   greeting: Greeting,
   secret: string,
   events: SessionEvents,
 ): Promise<TargetSession> {
-  const { wire, instance } = greeting;
+  const { wire, instance, challenge } = greeting;
+  const { borePort } = core;
   try {
-    return instance === undefined
-      ? await attachToBore(core, greeting, secret, events)
-      : await attachToNetaminity(core, greeting, instance, secret, events);
+    return borePort !== undefined && instance === undefined && isBoreChallenge(challenge)
+      ? await attachToBore(core, greeting, borePort, secret, events)
+      : await attachToNetaminity(core, greeting, secret, events);
   } catch (cause) {
     wire.reset();
     throw cause;
@@ -94,11 +127,12 @@ export async function attach(
 
 async function attachToNetaminity(
   core: TargetCore,
-  { wire, steps, challenge }: Greeting,
-  instance: number,
+  greeting: Greeting,
   secret: string,
   events: SessionEvents,
 ): Promise<TargetSession> {
+  const { wire, steps, challenge } = greeting;
+  const instance = instanceOf(greeting);
   const key = keyOf(secret);
   const nonce = toHex(crypto.getRandomValues(new Uint8Array(16)));
   steps.connection.send("Attach", {
@@ -129,11 +163,12 @@ async function attachToNetaminity(
 async function attachToBore(
   core: TargetCore,
   { wire, steps, challenge }: Greeting,
+  borePort: number,
   secret: string,
   events: SessionEvents,
 ): Promise<TargetSession> {
   const tag = toHex(answer(keyOf(secret), challenge));
-  steps.connection.sendFrames(encode("Authenticate", tag), encode("Hello", core.borePort));
+  steps.connection.sendFrames(encode("Authenticate", tag), encode("Hello", borePort));
   const message = await steps.next();
   if (message.name === "Error") throw new RefusedByProxy(`the server says: ${message.value}`);
   if (message.name !== "Hello") throw new ProtocolError(`unexpected ${message.name} in a handshake`);

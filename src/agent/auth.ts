@@ -30,6 +30,14 @@ export const attachProof = (key: Key, challenge: Uint8Array, nonce: string, targ
 export const attachedProof = (key: Key, challenge: Uint8Array, nonce: string, session: string): Uint8Array =>
   mac(key, "netaminity attached 1\0", challenge, raw(nonce), raw(session));
 
+/** What the doctor shows: it opens nothing, so whoever passes it on gains nothing. */
+export const checkProof = (key: Key, challenge: Uint8Array, nonce: string): Uint8Array =>
+  mac(key, "netaminity check 1\0", challenge, raw(nonce));
+
+/** What the proxy shows in return. */
+export const checkedProof = (key: Key, challenge: Uint8Array, nonce: string): Uint8Array =>
+  mac(key, "netaminity checked 1\0", challenge, raw(nonce));
+
 /** What a proxy shows to the next one when it hands a consumer over. Addresses contain no zero byte. */
 export const serveProof = (key: Key, challenge: Uint8Array, nonce: string, from: string, to: string): Uint8Array =>
   mac(key, "netaminity serve 1\0", challenge, raw(nonce), `${from}\0${to}`);

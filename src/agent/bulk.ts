@@ -28,8 +28,6 @@ export interface BulkFlow {
 
 /** Less than this is left to Bun's next read: small moves do not pay. */
 const large = 16 * 1024;
-/** Bytes that are read and kept for a full sink: Bun's write of them meets the full buffer, and Bun tells when there is room. */
-const token = 4 * 1024;
 /** Bulk flows that are left to Bun between their moves. */
 const few = 16;
 /** Bytes held in this process from which on Bun reads no source any more. */
@@ -41,7 +39,7 @@ const turnTime = 4;
 /** Milliseconds between two turns while nothing can be moved. */
 const turnPause = 1;
 /** A flow is no bulk flow any more after so many milliseconds without a move, and as many turns: a busy process takes its time. */
-const restTime = 20;
+const restTime = 200;
 const restTurns = 20;
 
 /** What is known of a bulk flow. */
@@ -279,12 +277,12 @@ function move(flow: BulkFlow): Outcome {
 
 function moveOf(waiting: number, place: Place, flow: BulkFlow, isWatched: boolean): Outcome {
   const { source, sink } = flow;
-  const { bytes, writable } = appetiteOf(sink.descriptor, place.attempt);
+  const { bytes, writable } = appetiteOf(sink.descriptor, place.attempt, bulk.size);
   if (isWatched && !writable && sinks.watch(sink.descriptor)) {
     place.full = true;
     return "full";
   }
-  const { taken, left } = splice(source.descriptor, sink.descriptor, Math.max(token, bytes));
+  const { taken, left } = splice(source.descriptor, sink.descriptor, bytes);
   if (taken === 0) return "stuck";
   flow.count(taken);
   if (left !== undefined) {

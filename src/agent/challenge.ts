@@ -1,21 +1,30 @@
 /**
- * The challenge that a proxy sends first on every connection is a UUID. bore sends random ones (version 4) and signs whatever comes;
+ * The challenge that a proxy sends first on every connection is a UUID. bore sends random ones (version 4) and its client signs whatever comes;
  * ours is of version 8 (RFC 9562, section 5.8: free content) and tells a netaminity target what it talks to:
  *
  *     bytes 0-1   "nm"
  *     byte  2     revision of the extension (1)
- *     byte  3     capability bits, none yet
+ *     byte  3     capability bits: 1 = the proxy answers `Check`
  *     bytes 4-5, low half of 6, 7   instance of the proxy process (28 bits)
  *     high half of 6   version 8
  *     bytes 8-15  random (the two highest bits are the variant)
  */
 const magic = [0x6e, 0x6d] as const;
 const revision = 1;
+const answersCheck = 1;
 
 /** A new challenge. `instance` is a 28-bit number that names the proxy process, `random` has 8 bytes. */
 export function makeChallenge(instance: number, random: Uint8Array): Uint8Array {
   const bytes = new Uint8Array(16);
-  bytes.set([...magic, revision, 0, instance >>> 20, instance >>> 12, 0x80 | ((instance >>> 8) & 0x0f), instance]);
+  bytes.set([
+    ...magic,
+    revision,
+    answersCheck,
+    instance >>> 20,
+    instance >>> 12,
+    0x80 | ((instance >>> 8) & 0x0f),
+    instance,
+  ]);
   bytes.set(random, 8);
   bytes[8] = 0x80 | ((random[0] ?? 0) & 0x3f);
   return bytes;
@@ -27,6 +36,15 @@ export function challengeInstance(challenge: Uint8Array): number | undefined {
   if (b0 !== magic[0] || b1 !== magic[1] || b2 !== revision || b6 >>> 4 !== 8) return undefined;
   return (b4 << 20) | (b5 << 12) | ((b6 & 0x0f) << 8) | b7;
 }
+
+/** Whether the proxy that made this challenge of ours answers `Check`. */
+export const offersCheck = (challenge: Uint8Array): boolean => ((challenge[3] ?? 0) & answersCheck) !== 0;
+
+/**
+ * Whether a stock bore server may have made this challenge: it is random (version 4). Only such a one may be signed as bore does it: the
+ * signature of any other could be taken to the proxy that made it, where it would open a session.
+ */
+export const isBoreChallenge = (challenge: Uint8Array): boolean => (challenge[6] ?? 0) >>> 4 === 4;
 
 export function formatUuid(bytes: Uint8Array): string {
   const hex = Buffer.from(bytes).toString("hex");

@@ -20,14 +20,14 @@ export class Consumer implements WireOwner {
   readonly id = nextId();
   readonly since = performance.now();
   /** Addresses of the connection as `host:port`: the consumer's, and the one it came to. */
-  readonly from: string;
-  readonly to: string;
+  from: string;
+  to: string;
   #early: Uint8Array;
   #ended = false;
   #tries = 0;
   #gone: (() => void) | undefined;
 
-  /** `early` are bytes that came with a PROXY protocol header, or from the proxy that handed the consumer over. */
+  /** `early` are bytes that came from the proxy that handed the consumer over. */
   constructor(
     readonly wire: Wire,
     addresses: { from: string; to: string } = { from: formatHostPort(wire.remote), to: formatHostPort(wire.local) },
@@ -39,6 +39,12 @@ export class Consumer implements WireOwner {
     this.to = addresses.to;
     this.#early = early;
     wire.owner = this;
+  }
+
+  /** What a PROXY protocol header said of the connection, if it did, and the bytes that came with it. */
+  introduce(addresses: { from: string; to: string } | undefined, early: Uint8Array): void {
+    if (addresses !== undefined) ({ from: this.from, to: this.to } = addresses);
+    this.#early = early;
   }
 
   /** Milliseconds since the consumer came. */

@@ -1,7 +1,7 @@
 import { formatHostPort, type HostPort } from "../endpoint.ts";
 import { errorText } from "../errors.ts";
 import type { Secrets } from "../secret.ts";
-import { type Greeting, greet } from "./attach.ts";
+import { type Greeting, greet, instanceOf } from "./attach.ts";
 import { keyOf, matches, serveProof, servingProof, toHex } from "./auth.ts";
 import { type Consumer, factsOf } from "./consumer.ts";
 import { connectFirst } from "./dial.ts";
@@ -54,11 +54,13 @@ export async function handOver(
 
 /** Says who the consumer is. Rejects when the other side is no proxy with the same secret. */
 async function introduce(
-  { wire, steps, challenge }: Greeting,
+  greeting: Greeting,
   { from, to }: Consumer,
   secrets: Secrets,
 ): Promise<{ wire: Wire; rest: Uint8Array }> {
+  const { wire, steps, challenge } = greeting;
   try {
+    instanceOf(greeting);
     const key = keyOf(secrets.current[0] ?? "");
     const nonce = toHex(crypto.getRandomValues(new Uint8Array(16)));
     const proof = toHex(serveProof(key, challenge, nonce, from, to));

@@ -7,6 +7,8 @@ import {
   answer,
   attachedProof,
   attachProof,
+  checkedProof,
+  checkProof,
   keyOf,
   matches,
   serveProof,
@@ -45,6 +47,8 @@ export interface HandshakeOptions {
   instance: number;
   /** Port that bore clients are told. */
   consumerPort: () => number;
+  /** Whether new sessions are welcome. */
+  admitsSessions: () => boolean;
   secrets: Secrets;
   log: Log;
   metrics: AgentMetrics;
@@ -150,6 +154,7 @@ export class Handshakes {
       case "Hello":
         this.#requireAuthenticated(peer);
         this.#pending.delete(peer);
+        if (this.#turnsAway(peer)) return;
         peer.connection.send("Hello", this.options.consumerPort());
         this.arrivals.boreSession(peer.connection);
         return;
@@ -162,6 +167,9 @@ export class Handshakes {
       }
       case "Attach":
         this.#attach(peer, message.value);
+        return;
+      case "Check":
+        this.#check(peer, message.value);
         return;
       case "Serve":
         this.#serve(peer, message.value);
@@ -182,6 +190,7 @@ export class Handshakes {
     const { connection } = peer;
     const challenge = challengeOf(peer);
     const key = this.#keyFor((candidate) => matches(attachProof(candidate, challenge, nonce, target), proof));
+    if (this.#turnsAway(peer)) return;
     const session = toHex(crypto.getRandomValues(new Uint8Array(16)));
     this.#pending.delete(peer);
     connection.send("Attached", {
@@ -190,6 +199,20 @@ export class Handshakes {
       address: formatHostPort(connection.wire.local),
     });
     this.arrivals.session(connection, { session, target, key: sessionKey(key, challenge, nonce, session) });
+  }
+
+  /** A proxy that drains is as good as gone for a new session: its target looks elsewhere at once, and does not take it for a refusal. */
+  #turnsAway(peer: Peer): boolean {
+    if (this.options.admitsSessions()) return false;
+    this.#pending.delete(peer);
+    peer.connection.reset();
+    return true;
+  }
+
+  #check(peer: Peer, { nonce, proof }: Messages["Check"]): void {
+    const challenge = challengeOf(peer);
+    const key = this.#keyFor((candidate) => matches(checkProof(candidate, challenge, nonce), proof));
+    this.#part(peer, "Checked", { proof: toHex(checkedProof(key, challenge, nonce)) });
   }
 
   #serve(peer: Peer, { from, to, nonce, proof }: Messages["Serve"]): void {
@@ -212,12 +235,16 @@ export class Handshakes {
     if (!peer.authenticated) throw new AuthError("server requires secret, but no secret was provided");
   }
 
-  /** Says why and closes; a peer that does not close its side is dropped with the others. */
   #refuse(peer: Peer, reason: string): void {
+    this.#part(peer, "Error", reason);
+  }
+
+  /** Says a last word and closes; a peer that does not close its side is dropped with the others. */
+  #part<Name extends "Error" | "Checked">(peer: Peer, name: Name, word: Messages[Name]): void {
     this.#pending.delete(peer);
     this.#leaving.add(peer);
     peer.connection.handOver({ message() {}, over: () => this.#leaving.delete(peer) });
-    peer.connection.send("Error", reason);
+    peer.connection.send(name, word);
     peer.connection.wire.finish();
   }
 

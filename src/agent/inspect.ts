@@ -1,27 +1,32 @@
-import type { Greeting } from "./attach.ts";
-import { answer, keyOf, toHex } from "./auth.ts";
-import { encode, ProtocolError } from "./protocol.ts";
+import { type Greeting, instanceOf } from "./attach.ts";
+import { checkedProof, checkProof, keyOf, matches, toHex } from "./auth.ts";
+import { offersCheck } from "./challenge.ts";
+import { ProtocolError } from "./protocol.ts";
 
 /**
- * Finds out whether the proxy accepts a secret, without opening a session: a session would be given consumers. The secret is proved as bore
- * does it, and then a consumer is asked for that nobody waits for; a proxy that accepts the proof closes the connection without a word.
- * Gives the proxy's objection, or undefined when it has none. Rejects with ProtocolError when the proxy answers something else or nothing.
+ * Finds out whether the proxy accepts a secret, without opening a session: a session would be given consumers. The proof has a label of
+ * its own, so that a stranger who carries it to the real proxy opens nothing with it; anything but a netaminity proxy gets no proof at all.
+ * Gives the proxy's objection, undefined when it has none, or "not offered" by a proxy older than this message. Rejects with ForeignServer,
+ * ProtocolError when the proxy answers something else, or the reason why the connection ended.
  */
 export async function objectionToSecret(
-  { wire, steps, challenge }: Greeting,
+  greeting: Greeting,
   secret: string,
-): Promise<string | undefined> {
-  steps.connection.sendFrames(
-    encode("Authenticate", toHex(answer(keyOf(secret), challenge))),
-    encode("Accept", crypto.randomUUID()),
-  );
+): Promise<{ objection: string | undefined } | "not offered"> {
+  const { wire, steps, challenge } = greeting;
   try {
+    instanceOf(greeting);
+    if (!offersCheck(challenge)) return "not offered";
+    const key = keyOf(secret);
+    const nonce = toHex(crypto.getRandomValues(new Uint8Array(16)));
+    steps.connection.send("Check", { nonce, proof: toHex(checkProof(key, challenge, nonce)) });
     const message = await steps.next();
-    if (message.name !== "Error") throw new ProtocolError(`unexpected ${message.name} in a handshake`);
-    return message.value;
-  } catch (cause) {
-    if (cause instanceof ProtocolError) throw cause;
-    return undefined;
+    if (message.name === "Error") return { objection: message.value };
+    if (message.name !== "Checked") throw new ProtocolError(`unexpected ${message.name} in a handshake`);
+    if (!matches(checkedProof(key, challenge, nonce), message.value.proof)) {
+      return { objection: "its own proof of the secret is wrong" };
+    }
+    return { objection: undefined };
   } finally {
     wire.reset();
   }

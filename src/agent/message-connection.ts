@@ -1,7 +1,10 @@
 import { encode, type Message, type MessageName, MessageReader, type Messages, ProtocolError } from "./protocol.ts";
 import type { Wire, WireOwner } from "./wire.ts";
 
-/** Bytes that may wait for a peer that does not read; control messages are small and few. */
+/**
+ * Bytes of messages that may wait, in either direction: for a peer that does not read, and from one that does not wait for its turn in a
+ * handshake. Above that the peer is reset. Control messages are small and few, so a sane peer never comes near.
+ */
 const maxBacklog = 64 * 1024;
 
 export interface MessageHandler {
@@ -34,11 +37,15 @@ export class MessageConnection implements WireOwner {
     wire.owner = this;
   }
 
+  /** As `sendFrames`, for one message. */
   send<Name extends MessageName>(name: Name, value: Messages[Name]): void {
     this.sendFrames(encode(name, value));
   }
 
-  /** Several messages in one write. */
+  /**
+   * Several messages in one write. When more than 64 KiB then wait for the peer to read, the connection is reset and the handler's `over`
+   * called with a ProtocolError before this returns.
+   */
   sendFrames(...frames: Uint8Array[]): void {
     const [first] = frames;
     this.wire.write(frames.length === 1 && first !== undefined ? first : Buffer.concat(frames));

@@ -35,6 +35,10 @@ export interface Messages {
   Attach: { target: string; nonce: string; proof: string };
   /** Proxy: the session is open, and proof that the proxy knows the secret too. `address` is where this very proxy was reached, `host:port`. */
   Attached: { session: string; proof: string; address?: string };
+  /** Doctor: is this proof of the secret good? Sent only to a proxy that offers it, and opens nothing. */
+  Check: { nonce: string; proof: string };
+  /** Proxy: it is, and proof that the proxy knows the secret too; the connection ends. */
+  Checked: { proof: string };
   /** Either side: answer with `Pong` and the same number. */
   Ping: number;
   Pong: number;
@@ -64,7 +68,7 @@ export interface Messages {
 export type MessageName = keyof Messages;
 export type Message = { [Name in MessageName]: { name: Name; value: Messages[Name] } }[MessageName];
 
-type Check<Name extends MessageName> = (value: unknown) => value is Messages[Name];
+type ContentCheck<Name extends MessageName> = (value: unknown) => value is Messages[Name];
 
 const uuid = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/;
 const isString = (value: unknown): value is string => typeof value === "string";
@@ -82,7 +86,7 @@ const isRecord = (value: unknown): value is Record<string, unknown> => typeof va
 const isId = isHex(16);
 const isTag = isHex(32);
 
-const checks: { [Name in MessageName]: Check<Name> } = {
+const checks: { [Name in MessageName]: ContentCheck<Name> } = {
   Challenge: isUuid,
   Authenticate: isString,
   Hello: isPort,
@@ -97,6 +101,8 @@ const checks: { [Name in MessageName]: Check<Name> } = {
     isId(value.session) &&
     isTag(value.proof) &&
     (value.address === undefined || isString(value.address)),
+  Check: (value): value is Messages["Check"] => isRecord(value) && isId(value.nonce) && isTag(value.proof),
+  Checked: (value): value is Messages["Checked"] => isRecord(value) && isTag(value.proof),
   Ping: isCount,
   Pong: isCount,
   Open: isCount,

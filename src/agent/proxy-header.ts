@@ -14,36 +14,44 @@ export class ProxyHeaderError extends Error {
 /** Ends of a connection as `host:port` with numeric hosts; absent when the sender does not know them. */
 export interface ProxyHeader {
   addresses: { from: string; to: string } | undefined;
-  /** Bytes of the header. */
+  /** Bytes of the whole header, 64 KiB at most: what follows the addresses in version 2 may still be on its way, and is of no interest. */
   length: number;
 }
 
 const signature = Buffer.from([0x0d, 0x0a, 0x0d, 0x0a, 0x00, 0x0d, 0x0a, 0x51, 0x55, 0x49, 0x54, 0x0a]);
 const maxLengthV1 = 107;
-/** Bytes of addresses and extensions that a version 2 header may have; the format allows 64 KiB, real ones stay below 600. */
-const maxPayloadV2 = 2048;
+/** Signature, version and command, family and protocol, length of the rest. */
+const fixedLengthV2 = 16;
+/** Commands of version 2; the others are unassigned and must be refused. */
+const LOCAL = 0;
+const PROXY = 1;
 
-/** Reads a header at the start of `bytes`; undefined until enough has come. Throws ProxyHeaderError when there is none. */
+/**
+ * Reads a header at the start of `bytes`; undefined until its addresses have come, for which less than 120 bytes are enough. Throws
+ * ProxyHeaderError when there is none.
+ */
 export function parseProxyHeader(bytes: Uint8Array): ProxyHeader | undefined {
   const buffer = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength);
   const isV2 = buffer.subarray(0, signature.length).equals(signature.subarray(0, buffer.length));
-  if (isV2) return buffer.length < 16 ? undefined : parseV2(buffer);
+  if (isV2) return buffer.length < fixedLengthV2 ? undefined : parseV2(buffer);
   const isV1 = buffer.subarray(0, 6).equals(Buffer.from("PROXY ").subarray(0, buffer.length));
   if (isV1) return parseV1(buffer);
   throw new ProxyHeaderError("the connection does not begin with a PROXY protocol header");
 }
 
 function parseV1(buffer: Buffer): ProxyHeader | undefined {
-  const end = buffer.indexOf("\r\n");
+  const end = buffer.subarray(0, maxLengthV1).indexOf("\r\n");
   if (end < 0) {
     if (buffer.length >= maxLengthV1) throw new ProxyHeaderError("the PROXY protocol header has no end");
     return undefined;
   }
-  const [, family, source = "", target = "", sourcePort, targetPort] = buffer.toString("latin1", 0, end).split(" ");
+  const [, family, source = "", target = "", sourcePort, targetPort, ...more] = buffer
+    .toString("latin1", 0, end)
+    .split(" ");
   const length = end + 2;
   if (family === "UNKNOWN") return { addresses: undefined, length };
   const version = family === "TCP4" ? 4 : family === "TCP6" ? 6 : undefined;
-  if (version === undefined || length > maxLengthV1 || isIP(source) !== version || isIP(target) !== version) {
+  if (version === undefined || more.length > 0 || isIP(source) !== version || isIP(target) !== version) {
     throw new ProxyHeaderError("the PROXY protocol header is malformed");
   }
   return {
@@ -57,26 +65,29 @@ function parseV1(buffer: Buffer): ProxyHeader | undefined {
 
 function readPort(text: string | undefined): number {
   const port = Number(text);
-  if (text === undefined || !/^\d{1,5}$/.test(text) || port > 65_535) {
+  if (text === undefined || !/^(0|[1-9]\d{0,4})$/.test(text) || port > 65_535) {
     throw new ProxyHeaderError("the PROXY protocol header has a wrong port");
   }
   return port;
 }
 
 function parseV2(buffer: Buffer): ProxyHeader | undefined {
-  const versionAndCommand = buffer.readUInt8(12);
+  const version = buffer.readUInt8(12) >>> 4;
+  const command = buffer.readUInt8(12) & 0x0f;
   const family = buffer.readUInt8(13);
   const payload = buffer.readUInt16BE(14);
-  if (versionAndCommand >>> 4 !== 2 || payload > maxPayloadV2) {
-    throw new ProxyHeaderError("the PROXY protocol header is malformed");
-  }
-  const length = 16 + payload;
-  if (buffer.length < length) return undefined;
-  const isLocal = (versionAndCommand & 0x0f) === 0;
+  const length = fixedLengthV2 + payload;
+  if (version !== 2) throw new ProxyHeaderError("the PROXY protocol header is malformed");
+  // What a load balancer's own connection says of addresses is to be ignored.
+  if (command === LOCAL) return { addresses: undefined, length };
+  if (command !== PROXY) throw new ProxyHeaderError("the PROXY protocol header has an unknown command");
+  if (family >>> 4 > 3 || (family & 0x0f) > 2)
+    throw new ProxyHeaderError("the PROXY protocol header has a wrong family");
   const size = family === 0x11 ? 4 : family === 0x21 ? 16 : 0;
-  // LOCAL is sent by health checks of the load balancer; other families have no TCP addresses.
-  if (isLocal || size === 0) return { addresses: undefined, length };
+  // Unix sockets, UDP and connections of an unknown kind have no TCP addresses.
+  if (size === 0) return { addresses: undefined, length };
   if (payload < 2 * size + 4) throw new ProxyHeaderError("the PROXY protocol header is too short");
+  if (buffer.length < fixedLengthV2 + 2 * size + 4) return undefined;
   const at = (offset: number) => formatAddress(buffer.subarray(offset, offset + size));
   const ports = 16 + 2 * size;
   return {

@@ -138,7 +138,7 @@ export class NetaminitySession implements ProxySession, DataConnectionOwner {
   started(connection: DataConnection, firstBytes: Uint8Array): void {
     const start = this.#starts.get(connection);
     if (start === undefined) {
-      connection.wire.reset();
+      this.#unasked(connection);
       return;
     }
     this.#forget(connection);
@@ -148,7 +148,7 @@ export class NetaminitySession implements ProxySession, DataConnectionOwner {
 
   refused(connection: DataConnection, { result, reason }: Messages["Refused"]): void {
     const start = this.#starts.get(connection);
-    if (start === undefined) connection.wire.reset();
+    if (start === undefined) this.#unasked(connection);
     else start.pipe.reset(new StreamError(knownResult(result), `target: ${reason}`));
   }
 
@@ -176,6 +176,12 @@ export class NetaminitySession implements ProxySession, DataConnectionOwner {
 
   drained(connection: DataConnection): void {
     this.#starts.get(connection)?.pipe.back.drained();
+  }
+
+  /** The target answered a start that nobody sent. */
+  #unasked(connection: DataConnection): void {
+    connection.wire.reset();
+    this.lost(connection, new ProtocolError("an answer without a start"));
   }
 
   #takeFresh(): DataConnection | undefined {

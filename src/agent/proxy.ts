@@ -49,6 +49,8 @@ export async function startProxy(options: ProxyOptions): Promise<ProxyRole> {
   return new TunnelProxy(options);
 }
 
+/** Milliseconds between looks, during a drain, at whether a consumer still waits for a data connection. */
+const placedInterval = 10;
 /** Consumers that are read before they are placed, at most. */
 const maxReadAhead = 64;
 
@@ -87,6 +89,7 @@ class TunnelProxy implements ProxyCore, ProxyRole {
       {
         instance: randomInstance(),
         consumerPort: () => this.consumerPort,
+        admitsSessions: () => !this.#draining,
         secrets: options.secrets,
         log: options.log,
         metrics: options.metrics,
@@ -139,10 +142,13 @@ class TunnelProxy implements ProxyCore, ProxyRole {
 
   async drain(timeout: number): Promise<void> {
     this.#draining = true;
+    const until = performance.now() + timeout;
     this.#consumers.stop();
-    this.#rendezvous.stop();
     for (const session of this.#sessions) session.drain();
-    await this.streams.drain(timeout);
+    // Those that came before the drain still need data connections; each gets one, or is refused, within the deadline.
+    while (this.#waiting > 0 && performance.now() < until) await Bun.sleep(placedInterval);
+    this.#rendezvous.stop();
+    await this.streams.drain(Math.max(0, until - performance.now()));
     this.stop();
   }
 
@@ -177,8 +183,6 @@ class TunnelProxy implements ProxyCore, ProxyRole {
     this.metrics.sessionsOpened.inc({ protocol });
     this.log.info("session up", { peer: session.peer, protocol, sessions: this.#sessions.length });
     session.begin();
-    // A target that was in its handshake when the drain began has to learn of it too.
-    if (this.#draining) session.drain();
   }
 
   closed(session: ProxySession, cause: Error | undefined): void {
@@ -194,8 +198,12 @@ class TunnelProxy implements ProxyCore, ProxyRole {
 
   /** Descriptors that a new consumer must leave free: those that wait need one more each, for a data connection. */
   #spare(): number {
-    const waiting = this.#sessions.reduce((sum, session) => sum + session.waiting, this.#arrived.length);
-    return spareForTargets + waiting + 1;
+    return spareForTargets + this.#waiting + 1;
+  }
+
+  /** Consumers that have no data connection yet. */
+  get #waiting(): number {
+    return this.#sessions.reduce((sum, session) => sum + session.waiting, this.#arrived.length);
   }
 
   /** Sockets that there must be room for, also without any stream, if a consumer is to be accepted. */
@@ -212,14 +220,14 @@ class TunnelProxy implements ProxyCore, ProxyRole {
   }
 
   #arrive(wire: Wire): void {
+    const consumer = new Consumer(wire);
     if (this.#options.acceptProxyProtocol) {
-      readProxyHeader(wire, {
-        read: (addresses, early) => this.place(new Consumer(wire, addresses, early)),
-        failed: (reason) => this.refuse(new Consumer(wire), new StreamError("bad_header", reason)),
+      readProxyHeader(consumer, {
+        read: () => this.place(consumer),
+        failed: (reason) => this.refuse(consumer, new StreamError("bad_header", reason)),
       });
       return;
     }
-    const consumer = new Consumer(wire);
     this.streams.expect(consumer.id);
     this.#arrived.push(consumer);
     if (this.#arrived.length === 1) afterNextPoll(() => this.#placeArrived());

@@ -4,6 +4,7 @@ import { libc } from "./libc.ts";
 /** Numbers of Linux on amd64 and arm64 (asm-generic/socket.h, linux/tcp.h). */
 const SOL_SOCKET = 1;
 const SO_KEEPALIVE = 9;
+const SO_OOBINLINE = 10;
 const SO_LINGER = 13;
 const SO_MEMINFO = 55;
 const IPPROTO_TCP = 6;
@@ -31,6 +32,11 @@ export function setKeepAlive(fd: number, idle: number): void {
   setInteger(fd, IPPROTO_TCP, TCP_KEEPIDLE, idle);
   setInteger(fd, IPPROTO_TCP, TCP_KEEPINTVL, 1);
   setInteger(fd, IPPROTO_TCP, TCP_KEEPCNT, 10);
+}
+
+/** Leaves urgent data (MSG_OOB) in the stream, in order. Without it the kernel takes the byte out, and an ordinary read never sees it. */
+export function keepUrgentInline(fd: number): void {
+  setInteger(fd, SOL_SOCKET, SO_OOBINLINE, 1);
 }
 
 /**

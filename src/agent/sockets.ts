@@ -1,7 +1,8 @@
 import type { SocketHandler } from "bun";
 import type { HostPort } from "../endpoint.ts";
 import { descriptorShortage, hasDescriptors } from "./descriptors.ts";
-import { setKeepAlive, setResetOnClose } from "./socket-options.ts";
+import { libc } from "./libc.ts";
+import { keepUrgentInline, setKeepAlive, setResetOnClose } from "./socket-options.ts";
 import { Wire, wires } from "./wire.ts";
 
 /** The callbacks that all wires share; `socket.data` is set before any of them can come. */
@@ -43,6 +44,8 @@ export function listenWires(at: HostPort, { spareDescriptors, keepAlive, accept,
       open(socket) {
         const wire = new Wire(socket, "reset");
         socket.data = wire;
+        // Where the listener could not be given it, for lack of the system's library, each socket needs a call of Bun's.
+        if (libc === undefined && keepAlive !== undefined) wire.keepAlive(keepAlive);
         // Bun spins on EMFILE and tells nobody (measured with 1.4.5), so the limit must not be reached.
         if (hasDescriptors(wires.open + dialling, spareDescriptors())) accept(wire);
         else {
@@ -55,6 +58,7 @@ export function listenWires(at: HostPort, { spareDescriptors, keepAlive, accept,
   const { fd } = listener as typeof listener & { readonly fd: number };
   // Accepted sockets inherit these, which saves calls for each.
   setResetOnClose(fd, "reset");
+  keepUrgentInline(fd);
   if (keepAlive !== undefined) setKeepAlive(fd, keepAlive);
   return { port: listener.port, stop: () => listener.stop() };
 }
@@ -95,6 +99,7 @@ export async function connectWire(address: string, port: number): Promise<Wire> 
         ...handlers,
         open(opened) {
           opened.data = new Wire(opened);
+          keepUrgentInline(opened.data.descriptor);
         },
         connectError() {},
       },

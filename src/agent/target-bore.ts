@@ -1,6 +1,6 @@
 import { errorText } from "../errors.ts";
 import { answer, keyOf, toHex } from "./auth.ts";
-import { parseUuid } from "./challenge.ts";
+import { isBoreChallenge, parseUuid } from "./challenge.ts";
 import { connectFirst } from "./dial.ts";
 import { MessageConnection } from "./message-connection.ts";
 import type { Pipe } from "./pipe.ts";
@@ -141,7 +141,10 @@ function authenticate(wire: Wire, secret: string, id: string): Promise<Uint8Arra
     message: (message) => {
       if (message.name !== "Challenge") throw new ProtocolError(`unexpected ${message.name} instead of a challenge`);
       clearTimeout(limit);
-      const tag = toHex(answer(keyOf(secret), parseUuid(message.value)));
+      const challenge = parseUuid(message.value);
+      if (!isBoreChallenge(challenge))
+        throw new ProtocolError("another program's challenge instead of a bore server's");
+      const tag = toHex(answer(keyOf(secret), challenge));
       connection.sendFrames(encode("Authenticate", tag), encode("Accept", id));
       resolve(connection.release().rest);
     },

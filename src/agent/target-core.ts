@@ -15,7 +15,8 @@ export interface TargetCore {
   readonly deadline: number;
   readonly poolMin: number;
   readonly poolMax: number;
-  readonly borePort: number;
+  /** Consumer port to ask a bore server for; undefined: a bore server gets nothing. */
+  readonly borePort: number | undefined;
 }
 
 /** What a session tells the target that holds it. */

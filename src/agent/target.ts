@@ -3,7 +3,7 @@ import { errorText } from "../errors.ts";
 import type { Log } from "../log.ts";
 import type { AgentMetrics } from "../metrics.ts";
 import { type Secrets, suspicionAbout } from "../secret.ts";
-import { attach, type Greeting, greet, RefusedByProxy } from "./attach.ts";
+import { attach, ForeignServer, type Greeting, greet, RefusedByProxy } from "./attach.ts";
 import { toHex } from "./auth.ts";
 import { Backend } from "./backend.ts";
 import { type Backoff, makeBackoff } from "./backoff.ts";
@@ -11,6 +11,7 @@ import { connectFirst, DialError, dialRepeatedly, dialTimeout, resolve } from ".
 import type { ProxyProtocol } from "./proxy-header.ts";
 import { StreamError, Streams } from "./streams.ts";
 import type { SessionEvents, TargetCore, TargetSession } from "./target-core.ts";
+import { Waits } from "./waits.ts";
 import { wires } from "./wire.ts";
 
 export interface TargetOptions {
@@ -21,8 +22,8 @@ export interface TargetOptions {
   secrets: Secrets;
   /** Milliseconds of silence after which a proxy is dead. */
   deadline: number;
-  /** Consumer port to ask a bore server for; 0 = any. */
-  borePort: number;
+  /** Consumer port to ask a bore server for, 0 = any; undefined: only a netaminity proxy that proves the secret is served. */
+  borePort: number | undefined;
   /** Bounds of the number of idle data connections. */
   poolMin: number;
   poolMax: number;
@@ -45,7 +46,7 @@ export interface TargetRole {
 const dialAgain = 1000;
 /** Milliseconds between looks at whether the proxy's endpoint still leads to the proxy of the session. */
 const checkInterval = 2000;
-/** Milliseconds for such a look. While it lasts, nothing is done about a session that is lost meanwhile. */
+/** Milliseconds for each step of such a look. A session that is lost meanwhile does not wait for it. */
 const checkTimeout = 2000;
 /**
  * Milliseconds that the session with a former proxy stays in use beside the new one: consumers are led to the old proxy until
@@ -70,7 +71,7 @@ class Target implements TargetCore, TargetRole {
   readonly deadline: number;
   readonly poolMin: number;
   readonly poolMax: number;
-  readonly borePort: number;
+  readonly borePort: number | undefined;
   #options: TargetOptions;
   #current: TargetSession | undefined;
   /** Sessions with former proxies that still take streams, and the end of that time. */
@@ -83,7 +84,7 @@ class Target implements TargetCore, TargetRole {
   /** Milliseconds before the next attempt. */
   #pause = 0;
   #stopped = false;
-  #wake: (() => void) | undefined;
+  #waits = new Waits();
   #lost: Backoff = makeBackoff({ first: 200, cap: 30_000, random: Math.random });
   #refused: Backoff = makeBackoff({ first: 4000, cap: 30_000, random: Math.random });
 
@@ -114,7 +115,7 @@ class Target implements TargetCore, TargetRole {
 
   async drain(timeout: number): Promise<void> {
     this.#stopped = true;
-    this.#wake?.();
+    this.#waits.hurry();
     const since = performance.now();
     await Promise.all(this.#serving().map((session) => session.drain()));
     await this.streams.drain(Math.max(0, timeout - (performance.now() - since)));
@@ -123,7 +124,7 @@ class Target implements TargetCore, TargetRole {
 
   stop(): void {
     this.#stopped = true;
-    this.#wake?.();
+    this.#waits.hurry();
     for (const session of [...this.#serving(), ...this.#older.keys()]) session.end();
     for (const timer of this.#former.values()) clearTimeout(timer);
     this.streams.reset(new StreamError("drained", "the target stops"));
@@ -138,13 +139,14 @@ class Target implements TargetCore, TargetRole {
     while (!this.#stopped) {
       const wait = this.#current !== undefined && !this.#moving ? checkInterval : this.#pause;
       this.#pause = 0;
-      if (wait > 0) await this.#sleep(wait);
+      if (wait > 0) await this.#waits.sleep(wait);
       if (this.#stopped) return;
       try {
-        if (this.#current !== undefined && !this.#moving) await this.#check(this.#current);
+        const current = this.#moving ? undefined : this.#current;
+        if (current !== undefined) await this.#waits.unlessUrgent((cut) => this.#check(current, cut));
         else await this.#open();
       } catch (cause) {
-        await this.#sleep(this.#failed(cause as Error));
+        await this.#waits.sleep(this.#failed(cause as Error));
       }
     }
   }
@@ -166,7 +168,7 @@ class Target implements TargetCore, TargetRole {
   }
 
   /** Looks where the endpoint leads now. The proxy that we have a session with keeps it, also when its name has further addresses. */
-  async #check(session: TargetSession): Promise<void> {
+  async #check(session: TargetSession, cut: AbortSignal): Promise<void> {
     const { proxyEndpoint, secrets } = this.#options;
     if (session.instance === undefined) return;
     const isCurrentSecret = session.secret === secrets.current[0];
@@ -174,23 +176,25 @@ class Target implements TargetCore, TargetRole {
       const addresses = await resolve(proxyEndpoint.host, checkTimeout);
       const first = addresses.includes(session.address) ? [session.address] : addresses;
       const greeting = await greet(await connectFirst(first, proxyEndpoint.port, checkTimeout));
-      if (greeting.instance === session.instance && isCurrentSecret) greeting.wire.reset();
-      else await this.#attach(greeting, secrets.current[0] ?? session.secret);
+      // An attachment that comes late would take the place of the one that is made instead.
+      cut.addEventListener("abort", () => greeting.wire.reset());
+      if (cut.aborted || (greeting.instance === session.instance && isCurrentSecret)) greeting.wire.reset();
+      else await this.#attach(greeting, secrets.current[0] ?? session.secret, cut);
     } catch (cause) {
       // The session itself tells whether it still works.
       this.log.debug("the proxy's endpoint could not be checked", { reason: errorText(cause) });
     }
   }
 
-  async #attach(greeting: Greeting, secret: string): Promise<void> {
+  async #attach(greeting: Greeting, secret: string, cut?: AbortSignal): Promise<void> {
     const events: SessionEvents = {
       draining: () => this.#drainedBy(session),
-      strayed: () => this.#wake?.(),
+      strayed: () => this.#waits.wake(),
       over: (cause) => this.#over(session, cause),
       unused: () => this.#retire(session),
     };
     const session: TargetSession = await attach(this, greeting, secret, events);
-    if (this.#stopped) {
+    if (this.#stopped || cut?.aborted) {
       session.end();
       return;
     }
@@ -243,7 +247,7 @@ class Target implements TargetCore, TargetRole {
     if (session !== this.#current) return;
     this.log.info("the proxy drains: looking for another one", { streams: session.streams });
     this.#moving = true;
-    this.#wake?.();
+    this.#waits.hurry();
   }
 
   #over(session: TargetSession, cause: Error): void {
@@ -253,12 +257,14 @@ class Target implements TargetCore, TargetRole {
     if (session !== this.#current) return;
     this.#current = undefined;
     this.#problem = errorText(cause);
+    if (this.#stopped) this.log.info("session ended", { streams: session.streams });
+    if (this.#stopped) return;
     const held = performance.now() - this.#since;
     if (held > healthyAfter) this.#lost.reset();
     else if (held < briefSession) this.#pause = this.#lost.next();
     this.metrics.sessionsLost.inc({ reason: cause.name });
     this.log.warn("session lost", { reason: this.#problem, streams: session.streams });
-    this.#wake?.();
+    this.#waits.hurry();
   }
 
   /** Milliseconds to wait after a failed attempt. */
@@ -270,20 +276,12 @@ class Target implements TargetCore, TargetRole {
       reason: cause instanceof DialError ? cause.result : isRefusal ? "rejected" : "handshake",
     });
     if (isRefusal) this.metrics.authFailures.inc();
-    const message = isRefusal ? "the proxy refused the session" : "the proxy cannot be reached";
+    const isForeign = cause instanceof ForeignServer;
+    const what = isRefusal ? "the proxy refused the session" : isForeign ? "no session" : "the proxy cannot be reached";
     const proxy = formatHostPort(this.#options.proxyEndpoint);
     const suspicion = isRefusal ? suspicionAbout(this.#options.secrets) : undefined;
-    this.log.warn(message, { proxy, reason: this.#problem, suspicion, retryInMilliseconds: wait });
+    this.log.warn(what, { proxy, reason: this.#problem, suspicion, retryInMilliseconds: wait });
     return wait;
-  }
-
-  async #sleep(milliseconds: number): Promise<void> {
-    const { promise, resolve } = Promise.withResolvers<void>();
-    this.#wake = resolve;
-    const timer = setTimeout(resolve, milliseconds);
-    await promise;
-    clearTimeout(timer);
-    this.#wake = undefined;
   }
 
   #measure(): void {

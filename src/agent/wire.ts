@@ -207,8 +207,11 @@ function rest(chunk: Uint8Array, taken: number): Uint8Array {
   return left.byteLength * 2 < left.buffer.byteLength ? left.slice() : left;
 }
 
+/** Stands for the address of a peer that had gone before anybody asked for it. */
+export const unknownHost = "unknown";
+
 /** An IPv4 peer of a listener on `::` appears as `::ffff:a.b.c.d`. */
 function plainAddress(address: string | undefined): string {
-  if (address === undefined) return "unknown";
+  if (address === undefined) return unknownHost;
   return address.startsWith("::ffff:") && isIP(address.slice(7)) === 4 ? address.slice(7) : address;
 }

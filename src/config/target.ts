@@ -1,6 +1,6 @@
 import { bothEnds, everyRole } from "./common.ts";
 import { integer, oneOf, remoteEndpoint } from "./kinds.ts";
-import { type Role, required, withDefault } from "./table.ts";
+import { optional, type Role, required, withDefault } from "./table.ts";
 
 const settings = {
   proxyEndpoint: required(remoteEndpoint, "The rendezvous of the proxy to connect to."),
@@ -13,7 +13,10 @@ const settings = {
     "off",
     "Tell the backend the consumer's address by a PROXY protocol header of this version.",
   ),
-  borePort: withDefault(integer(0, 65_535), "0", "Port to ask a stock bore server for (0: any)."),
+  borePort: optional(
+    integer(0, 65_535),
+    "Accept a stock bore server at proxy-endpoint and ask it for this port (0: any). It proves no secret: whoever answers there gets the backend.",
+  ),
   ...everyRole,
 };
 

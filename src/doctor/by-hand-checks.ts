@@ -1,7 +1,10 @@
-import { broken, type Check, deciding, ok, skipped } from "./check.ts";
+import { broken, type Check, deciding, ok, skipped, unknown } from "./check.ts";
 
 /** One step that was tried: what it gave, or why it failed. Absent when an earlier step failed. */
 export type Step<T> = { gave: T } | { failed: string };
+
+/** The proxy's objection, if it had one, and what is odd about the secret of this end; "not offered" by one that can only be asked by opening a session. */
+export type SecretAnswer = { objection: string | undefined; suspicion?: string | undefined } | "not offered";
 
 /** What was tried of a target's way to its proxy and to its backend, in this order. */
 export interface ByHandFacts {
@@ -11,9 +14,10 @@ export interface ByHandFacts {
     name: Step<readonly string[]>;
     /** The address that answered. */
     tcp?: Step<string>;
-    protocol?: Step<"netaminity" | "bore">;
-    /** Absent when none was given. Gave: the proxy's objection, if it had one, and what is odd about the secret of this end. */
-    secret?: Step<{ objection: string | undefined; suspicion?: string | undefined }>;
+    /** Gave: a netaminity proxy answers. */
+    protocol?: Step<void>;
+    /** Absent when none was given. */
+    secret?: Step<SecretAnswer>;
   };
   backend?: { endpoint: string; name: Step<readonly string[]>; tcp?: Step<string> };
 }
@@ -34,8 +38,8 @@ function proxyLinks({ endpoint, name, tcp, protocol, secret }: NonNullable<ByHan
       next: "See that the proxy runs, that the port is right, and that no firewall on the way refuses or drops it.",
     }),
     stepLink("protocol", protocol, "tcp", {
-      gave: (found) => (found === "netaminity" ? "a netaminity proxy answers" : "a stock bore server answers"),
-      next: "Something else listens there, or the connection is cut on the way: compare the port with the Proxy's status.proxyEndpoint.",
+      gave: () => "a netaminity proxy answers",
+      next: "Something else listens there, or the connection is cut on the way: compare the port with the Proxy's status.proxyEndpoint. A bore server is served only by a target with --bore-port.",
     }),
     "gave" in (protocol ?? {}) && secret === undefined
       ? skipped("secret", "neither --secret-file nor NETAMINITY_SECRET was given")
@@ -43,12 +47,18 @@ function proxyLinks({ endpoint, name, tcp, protocol, secret }: NonNullable<ByHan
   ];
 }
 
-function secretLink(secret: NonNullable<ByHandFacts["proxy"]>["secret"]): Check {
-  if (secret !== undefined && "gave" in secret && secret.gave.objection !== undefined) {
-    const { objection, suspicion } = secret.gave;
+function secretLink(secret: Step<SecretAnswer> | undefined): Check {
+  const answer = secret !== undefined && "gave" in secret ? secret.gave : undefined;
+  if (answer === "not offered") {
+    const next = "Update the proxy, or read the log of a target that uses this secret.";
+    return deciding(
+      unknown("secret", "the proxy is older than this doctor and cannot check it without a session", next),
+    );
+  }
+  if (answer?.objection !== undefined) {
     const next = "Use the same value as the proxy: the key secret of the Secret that the Proxy names.";
-    const here = suspicion === undefined ? "" : `; the one given here ${suspicion}`;
-    return broken("secret", `the proxy refuses it: ${objection}${here}`, next);
+    const here = answer.suspicion === undefined ? "" : `; the one given here ${answer.suspicion}`;
+    return broken("secret", `the proxy refuses it: ${answer.objection}${here}`, next);
   }
   return stepLink("secret", secret, "protocol", {
     gave: () => "the proxy accepts it",

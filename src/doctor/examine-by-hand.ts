@@ -1,10 +1,10 @@
-import { type Greeting, greet } from "../agent/attach.ts";
+import { type Greeting, greet, instanceOf } from "../agent/attach.ts";
 import { connectFirst, dialTimeout, resolve } from "../agent/dial.ts";
 import { objectionToSecret } from "../agent/inspect.ts";
 import { formatHostPort, type HostPort } from "../endpoint.ts";
 import { errorText } from "../errors.ts";
 import { suspicionOf } from "../secret-text.ts";
-import type { ByHandFacts, Step } from "./by-hand-checks.ts";
+import type { ByHandFacts, SecretAnswer, Step } from "./by-hand-checks.ts";
 
 /** Tries what a target run by hand would do, step by step; each has the deadline that it has there. Opens no session. */
 export async function examineByHand(options: {
@@ -29,21 +29,19 @@ async function examineProxy(to: HostPort, secret: string | undefined): Promise<N
   const tcp: Step<string> = { gave: formatHostPort(wire.gave.remote) };
   const greeting = await step(() => greet(wire.gave));
   if ("failed" in greeting) return { endpoint, name, tcp, protocol: greeting };
-  const protocol: Step<"netaminity" | "bore"> = {
-    gave: greeting.gave.instance === undefined ? "bore" : "netaminity",
-  };
-  if (secret === undefined) {
+  const protocol = await step(async () => void instanceOf(greeting.gave));
+  if ("failed" in protocol || secret === undefined) {
     greeting.gave.wire.reset();
     return { endpoint, name, tcp, protocol };
   }
   return { endpoint, name, tcp, protocol, secret: await showSecret(greeting.gave, secret) };
 }
 
-function showSecret(greeting: Greeting, secret: string) {
-  return step(async () => ({
-    objection: await objectionToSecret(greeting, secret),
-    suspicion: suspicionOf(secret),
-  }));
+function showSecret(greeting: Greeting, secret: string): Promise<Step<SecretAnswer>> {
+  return step(async () => {
+    const answer = await objectionToSecret(greeting, secret);
+    return answer === "not offered" ? answer : { ...answer, suspicion: suspicionOf(secret) };
+  });
 }
 
 async function examineBackend(to: HostPort): Promise<NonNullable<ByHandFacts["backend"]>> {

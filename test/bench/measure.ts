@@ -15,18 +15,18 @@ export interface Subject {
 
 const mebibyte = 1024 * 1024;
 /** A window of a bulk row is this many times as long as others: a link swings slower than loopback. */
-const bulkWindows = 2;
+const bulkWindows = 1.5;
 
 /** Seconds until the direct connection's throughput is flat on a link of that many milliseconds (measured). */
-const slowStart = (roundTrip: number) => 1 + roundTrip / 50;
+const slowStart = (roundTrip: number) => 0.6 + roundTrip / 60;
 
 /** Seconds on top of the measured window for connects, warming up and coming to rest. */
 const extra = 30;
 
 /**
  * Measures one row once, in windows of `seconds`. `round` 0 is the first on these processes. The keys are those of
- * `metricsOf`, and `left`: backend connections that did not end although their consumers had closed. Rejects when the
- * product failed.
+ * `metricsOf`, and `left`: backend connections that did not end although their consumers had closed, `pressed`: see
+ * below. Rejects when the product failed.
  */
 export async function measure(
   row: Row,
@@ -81,6 +81,7 @@ async function throughput(
   return {
     throughput: (bytes * 8) / result.seconds / 1e9,
     left: result.left,
+    pressed: pressed(result),
     ...spent,
     ...peaks(result.watched, "peak"),
   };
@@ -107,6 +108,7 @@ async function memory(subject: Subject, count: number, seconds: number): Promise
   const busy = await runLoad("throughput", loadOptions(subject, { ...streams, direction: "both" }, seconds));
   return {
     left: holding.left + busy.left,
+    pressed: pressed(busy),
     ...peaks(idle.watched, "idle"),
     ...peaks(holding.watched, "idle-streams"),
     ...peaks(busy.watched, "busy-streams"),
@@ -145,7 +147,7 @@ async function bulk(
     for: `${window}s`,
     warm: `${slowStart(link.roundTrip)}s`,
     // On a long link a thousand handshakes one after the other would take minutes.
-    "at-once": 50,
+    "at-once": 100,
     // What the kernels still hold of this measurement must not reach into the next one's.
     reset: "true",
   };
@@ -157,7 +159,7 @@ async function bulk(
     speed: bytes / result.seconds / 1e6,
     ...(reply === undefined ? {} : { reply: reply * 1000 }),
     left: result.left,
-    pressed: result.peakSocketPages > socketMemory().pressure ? 1 : 0,
+    pressed: pressed(result),
     ...bySide(result.watched, "cpu", (used) => (used.cpuSeconds * 1e9) / bytes),
     ...peaks(result.watched, "peak"),
   };
@@ -179,6 +181,11 @@ function loadOptions({ load, site, endpoints }: Subject, flags: Record<string, s
     watch: Object.fromEntries(watched),
     timeout: seconds + extra,
   };
+}
+
+/** 1 when the kernel ran out of memory for sockets meanwhile: see socketMemory. */
+function pressed(result: LoadResult<"throughput">): number {
+  return result.peakSocketPages > socketMemory().pressure ? 1 : 0;
 }
 
 function peaks(watched: Record<string, Usage>, key: string): Record<string, number> {

@@ -32,7 +32,8 @@ export const help = `scripts/bench [options]
   --rounds N          rounds of every row (default 3; --quick: 4)
   --seconds N         measured window of a row (default 2; --quick: 0.7)
   --quick             about two minutes: ${quickRows.join(", ")}
-  --only ROW,ROW      only these rows, or all that begin so; --list prints them
+  --only ROW,ROW      only these rows, or all that begin so; --list prints them. Without it all are measured, which takes
+                      40 minutes, 25 of them for long-*, narrow-* and lossy-*; docs/bench.md says what each means
   --products A,B      only these of direct, bore, rathole, haproxy, netaminity (default all)
   --variant NAME=EXECUTABLE[,KEY=VALUE...]
                       one more build or environment next to dist/netaminity; repeatable

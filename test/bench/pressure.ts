@@ -20,11 +20,14 @@ export function socketMemory(): SocketMemory {
   return { used: Number(used ?? 0), low, pressure };
 }
 
+/** Whether the machine's sockets hold little memory. */
+export function calm(): boolean {
+  const { used, low } = socketMemory();
+  return used < low / 2;
+}
+
 /** Waits until the machine's sockets hold little memory; goes on after half a minute all the same. */
 export async function untilCalm(): Promise<void> {
   const deadline = Date.now() + patience;
-  for (let memory = socketMemory(); memory.used > memory.low / 2; memory = socketMemory()) {
-    if (Date.now() > deadline) return;
-    await Bun.sleep(100);
-  }
+  while (!calm() && Date.now() < deadline) await Bun.sleep(100);
 }

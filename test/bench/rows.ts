@@ -68,7 +68,9 @@ const harshLinks = {
 } as const satisfies Record<string, LinkShape>;
 
 /** Streams, direction, and idle streams beside them. */
-const bulkLoads = [
+type BulkLoad = readonly [streams: number, direction: "up" | "down", idle: number];
+
+const bulkLoads: readonly BulkLoad[] = [
   [1, "up", 0],
   [1, "down", 0],
   [6, "up", 0],
@@ -76,7 +78,13 @@ const bulkLoads = [
   [6, "up", 250],
   [6, "down", 250],
   [64, "down", 1000],
-] as const;
+];
+
+/** Where memory has its bounds; once, because it does not depend on the link's length. */
+const fullLoads: readonly BulkLoad[] = [
+  [250, "down", 0],
+  [1000, "down", 0],
+];
 
 /** New connections whose first reply is timed beside six streams. */
 const repliesBeside = 5;
@@ -97,12 +105,13 @@ export const rows: readonly Row[] = [
   { kind: "link", name: "link-20", link: longLinks["long-20"] },
   { kind: "link", name: "link-50", link: longLinks["long-50"] },
   { kind: "link", name: "link-150", link: longLinks["long-150"] },
-  ...Object.entries(longLinks).flatMap(([name, link]) => bulkRows(name, link, 0)),
-  ...Object.entries(harshLinks).flatMap(([name, link]) => bulkRows(name, link, repliesBeside)),
+  ...Object.entries(longLinks).flatMap(([name, link]) => bulkRows(name, link, bulkLoads, 0)),
+  ...bulkRows("long-50", longLinks["long-50"], fullLoads, 0),
+  ...Object.entries(harshLinks).flatMap(([name, link]) => bulkRows(name, link, bulkLoads, repliesBeside)),
 ];
 
-function bulkRows(link: string, shape: LinkShape, replies: number): Row[] {
-  return bulkLoads.map(([streams, direction, idle]) => ({
+function bulkRows(link: string, shape: LinkShape, loads: readonly BulkLoad[], replies: number): Row[] {
+  return loads.map(([streams, direction, idle]) => ({
     kind: "bulk",
     name: `${link}-${streams}-${direction}${idle === 0 ? "" : `-${idle}`}`,
     link: shape,
@@ -113,9 +122,13 @@ function bulkRows(link: string, shape: LinkShape, replies: number): Row[] {
   }));
 }
 
-/** The links' goals name rathole alone, and time is short: other peers do not run there. */
-export function leavesOut(row: Row, product: string): boolean {
-  return row.kind === "bulk" && ["bore", "haproxy"].includes(product);
+/**
+ * Whether a product is measured in that round, 0 the first. The bulk rows are many and their goals name rathole alone:
+ * other peers do not run there, and the direct connection once, to show what the link carries.
+ */
+export function measures(row: Row, product: string, round: number): boolean {
+  if (row.kind !== "bulk") return true;
+  return product === "direct" ? round === 0 : !["bore", "haproxy"].includes(product);
 }
 
 export function rowNames(): string[] {

@@ -118,7 +118,7 @@ export function boreServerFor(implementation: Implementation): TunnelKind {
     open: async (options) => {
       await using stack = new AsyncDisposableStack();
       const server = stack.use(await startBoreServer({ secret: options.secrets?.[0] ?? goodSecret }));
-      const target = stack.use(await implementation.startTarget({ ...options, proxy: server.rendezvous }));
+      const target = stack.use(await implementation.startTarget({ ...options, proxy: server.rendezvous, borePort: 0 }));
       await untilReady(target);
       const consumers = { host: server.rendezvous.host, port: await target.boundPort() };
       const owned = stack.move();

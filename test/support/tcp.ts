@@ -5,6 +5,8 @@ import { createChanges } from "./tcp-wait.ts";
  * Nothing is closed behind the test's back: the socket stays until both directions have ended or the test resets it.
  */
 export interface TcpSocket extends AsyncDisposable {
+  /** Number of the file descriptor while the socket is open. */
+  readonly descriptor: number;
   readonly remotePort: number;
   readonly localPort: number;
   /** Bytes read so far. */
@@ -29,6 +31,8 @@ export interface TcpSocket extends AsyncDisposable {
   finish(): void;
   /** Sends a reset and forgets the connection. */
   abort(): void;
+  /** What close(2) does, and so the end of a process: FIN behind what the kernel has taken, or a reset where bytes are unread. */
+  close(): void;
   pause(): void;
   resume(): void;
   /** Waits for a condition over this socket's own state. */
@@ -54,12 +58,14 @@ export interface TcpOptions {
 export interface RawSocket {
   write(chunk: Uint8Array): number;
   shutdown(): void;
+  end(): void;
   terminate(): void;
   pause(): void;
   resume(): void;
   setNoDelay(enable: boolean): boolean;
   readonly remotePort: number;
   readonly localPort: number;
+  readonly fd: number;
 }
 
 /** The socket plus the events that drive it. */
@@ -125,6 +131,9 @@ export function driveSocket(raw: RawSocket, options: TcpOptions): DrivenSocket {
       deadline,
     );
   const socket: TcpSocket = {
+    get descriptor() {
+      return raw.fd;
+    },
     remotePort: ports.remote,
     localPort: ports.local,
     get received() {
@@ -164,6 +173,11 @@ export function driveSocket(raw: RawSocket, options: TcpOptions): DrivenSocket {
     abort: () => {
       state.aborted = true;
       if (!state.closed) raw.terminate();
+    },
+    close: () => {
+      state.aborted = true;
+      sending.queue.length = 0;
+      if (!state.closed) raw.end();
     },
     pause: () => raw.pause(),
     resume: () => raw.resume(),

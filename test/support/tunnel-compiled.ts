@@ -78,7 +78,7 @@ function targetEnvironment(options: TargetOptions): Record<string, string> {
     ...sharedEnvironment(options),
     NETAMINITY_PROXY_ENDPOINT: formatHostPort(options.proxy),
     NETAMINITY_ENDPOINT: formatHostPort(options.backend),
-    NETAMINITY_BORE_PORT: String(options.borePort ?? 0),
+    ...(options.borePort !== undefined && { NETAMINITY_BORE_PORT: String(options.borePort) }),
     NETAMINITY_POOL_MIN: String(options.poolMin ?? 2),
     NETAMINITY_POOL_MAX: String(options.poolMax ?? 64),
     NETAMINITY_SEND_PROXY_PROTOCOL: options.sendProxyProtocol ?? "off",

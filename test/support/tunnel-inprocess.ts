@@ -91,7 +91,7 @@ export const inProcess: Implementation = {
       ...given,
       proxyEndpoint: options.proxy,
       endpoint: options.backend,
-      borePort: options.borePort ?? 0,
+      borePort: options.borePort,
       poolMin: options.poolMin ?? 2,
       poolMax: options.poolMax ?? 64,
       sendProxyProtocol: options.sendProxyProtocol ?? "off",

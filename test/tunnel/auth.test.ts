@@ -191,6 +191,46 @@ function impostorsAtTheTarget(implementation: Implementation): void {
     await fake.sockets[0]?.until((socket) => socket.fin || socket.closed, "the first attempt is let go");
   });
 
+  /** Version 4, as bore's server makes them; and of our form, but of a revision that nobody knows yet. */
+  const foreign = [
+    ["a bore server", "3f1d9e7a-52c4-4b6e-9a01-7c2d8e5f6a90", "--bore-port"],
+    ["something newer", "6e6d0900-52c4-8b6e-9a01-7c2d8e5f6a90", "does not know"],
+  ] as const;
+  for (const [what, challenge, told] of foreign) {
+    test(`a target without --bore-port sends nothing at all to a stranger that plays ${what}, and says so`, async () => {
+      const hello = Buffer.concat([encodeFrame({ Challenge: challenge }), encodeFrame({ Hello: 4321 })]);
+      await using fake = await listenTcp({ onOpen: (socket) => void socket.send(hello).catch(() => {}) });
+      await using backend = await listenTcp({ onOpen: (socket) => void socket.send("secret data").catch(() => {}) });
+      await using target = await implementation.startTarget({ proxy: fake, backend });
+      await untilMetric(target, "netaminity_reconnects_total", { reason: "handshake" }, (count) => count >= 2, 15_000);
+      const { status, body } = await ask(target, "/readyz");
+      expect({ status, sent: fake.sockets.map((socket) => socket.text()).join("") }).toEqual({ status: 503, sent: "" });
+      expect(body).toContain("no netaminity proxy");
+      expect(body).toContain(told);
+      expect(target.log.all("no session")[0]?.fields.reason).toContain(told);
+      expect({ backends: backend.sockets.length }).toEqual({ backends: 0 });
+    });
+  }
+
+  test("a target that speaks bore signs no challenge of a netaminity proxy for a consumer of a bore server", async () => {
+    await using genuine = await implementation.startProxy();
+    await using probe = await connectPeer(genuine.rendezvous);
+    const relayed = await probe.heard(0);
+    await using fake = await listenTcp();
+    await using backend = await listenTcp();
+    await using target = await implementation.startTarget({ proxy: fake, backend, borePort: 0 });
+    const control = peerOn(await fake.accept());
+    await control.say({ Challenge: "3f1d9e7a-52c4-4b6e-9a01-7c2d8e5f6a90" });
+    await control.heard(1);
+    await control.say({ Hello: 4321 });
+    await control.say({ Connection: "01234567-89ab-4def-8123-456789abcdef" });
+    const thief = peerOn(await fake.accept());
+    await thief.say(relayed);
+    await thief.socket.untilReset();
+    expect(thief.socket.text()).toBe("");
+    await untilReady(target);
+  });
+
   test("a target offers a stock bore server nothing but bore's messages", async () => {
     await using fake = await listenTcp();
     await using backend = await listenTcp();

@@ -89,7 +89,7 @@ function servers(implementation: Implementation): void {
     const host = ownLoopbackAddress();
     await using backend = await listenEcho();
     const server = await startBoreServer({}, host);
-    await using target = await implementation.startTarget({ proxy: server.rendezvous, backend });
+    await using target = await implementation.startTarget({ proxy: server.rendezvous, backend, borePort: 0 });
     await untilReady(target);
     await server[Symbol.asyncDispose]();
     await untilUnready(target);
@@ -101,7 +101,12 @@ function servers(implementation: Implementation): void {
   test("a target notices a bore server that has stopped by its missing heartbeats", async () => {
     await using backend = await listenEcho();
     await using server = await startBoreServer();
-    await using target = await implementation.startTarget({ proxy: server.rendezvous, backend, deadline: 1500 });
+    await using target = await implementation.startTarget({
+      proxy: server.rendezvous,
+      backend,
+      borePort: 0,
+      deadline: 1500,
+    });
     await untilReady(target);
     server.process.signal("SIGSTOP");
     await untilUnready(target);
@@ -123,7 +128,12 @@ function servers(implementation: Implementation): void {
   test("a target with a wrong secret for a bore server says so and stays unready", async () => {
     await using backend = await listenEcho();
     await using server = await startBoreServer({ secret: "right" });
-    await using target = await implementation.startTarget({ secrets: ["wrong"], proxy: server.rendezvous, backend });
+    await using target = await implementation.startTarget({
+      secrets: ["wrong"],
+      proxy: server.rendezvous,
+      backend,
+      borePort: 0,
+    });
     await untilMetric(target, "netaminity_reconnects_total", {}, (count) => count >= 1);
     expect(target.log.text()).toContain("secret");
     expect((await ask(target, "/readyz")).status).toBe(503);

@@ -3,21 +3,87 @@ import { expect, test } from "bun:test";
 import { examineByHand } from "../../src/doctor/examine-by-hand.ts";
 import type { HostPort } from "../../src/endpoint.ts";
 import { startBoreServer } from "../support/bore.ts";
-import { goodSecret } from "../support/tunnel.ts";
+import { startRelay } from "../support/relay.ts";
+import { listenTcp } from "../support/tcp-ends.ts";
+import { goodSecret, metricsOf } from "../support/tunnel.ts";
 import { compiled } from "../support/tunnel-compiled.ts";
+import { connectPeer, contentOf, encodeFrame, type Frame, framesOf, peerOn } from "../support/tunnel-peer.ts";
 
 /** What the steps gave, or `failed`. */
 async function stepsAt(proxyEndpoint: HostPort, secret: string) {
   const { proxy } = await examineByHand({ proxyEndpoint, endpoint: undefined, secret });
-  const steps = [proxy?.tcp, proxy?.protocol, proxy?.secret];
-  return steps.slice(1).map((step) => (step === undefined ? "not tried" : "gave" in step ? step.gave : step.failed));
+  const { protocol, secret: shown } = proxy ?? {};
+  return [
+    protocol === undefined ? "not tried" : "gave" in protocol ? "netaminity" : protocol.failed,
+    shown === undefined ? "not tried" : "gave" in shown ? shown.gave : shown.failed,
+  ];
 }
 
-test("a stock bore server is known, and its secret tried, without asking it for a port", async () => {
+test("a stock bore server is known, and gets nothing", async () => {
   await using server = await startBoreServer();
-  expect(await stepsAt(server.rendezvous, goodSecret)).toEqual(["bore", { objection: undefined }]);
-  expect(await stepsAt(server.rendezvous, "another")).toEqual(["bore", { objection: "invalid secret" }]);
-  expect(server.process.log.text()).not.toContain("new client");
+  const [protocol, secret] = await stepsAt(server.rendezvous, goodSecret);
+  expect(protocol).toContain("no netaminity proxy: it sends a bore server's challenge");
+  expect(protocol).toContain("--bore-port");
+  expect(secret).toBe("not tried");
+});
+
+/** What the doctor shows to a stranger who begins with this challenge. */
+async function shownFor(challenge: Frame): Promise<{ nonce: string; proof: string }> {
+  await using stranger = await listenTcp({ onOpen: (socket) => void socket.send(encodeFrame(challenge)) });
+  const running = stepsAt(stranger, goodSecret);
+  const peer = peerOn(await stranger.accept());
+  const shown = contentOf(await peer.heard(0), "Check") as { nonce: string; proof: string };
+  peer.socket.finish();
+  await running;
+  return shown;
+}
+
+test("a stranger with a bore server's challenge hears nothing from the doctor", async () => {
+  await using stranger = await listenTcp({
+    onOpen: (socket) => void socket.send(encodeFrame({ Challenge: "3f1d9e7a-52c4-4b6e-9a01-7c2d8e5f6a90" })),
+  });
+  await stepsAt(stranger, goodSecret);
+  const [socket] = stranger.sockets;
+  await socket?.untilReset();
+  expect(socket?.text()).toBe("");
+});
+
+test("a stranger who carries the doctor's proof to the real proxy opens nothing with it", async () => {
+  await using proxy = await compiled.startProxy();
+  await using relay = await startRelay(proxy.rendezvous);
+  let sent = Buffer.alloc(0);
+  relay.tap = (_, direction, chunk) => {
+    if (direction === "up") sent = Buffer.concat([sent, chunk]);
+  };
+  // The doctor is content, so the proof in what it sent is one that the proxy accepts.
+  expect(await stepsAt(relay, goodSecret)).toEqual(["netaminity", { objection: undefined }]);
+  expect(framesOf(sent).map((frame) => Object.keys(frame))).toEqual([["Check"]]);
+  await using thief = await connectPeer(proxy.rendezvous);
+  const { proof } = await shownFor(await thief.heard(0));
+  await thief.socket.send(Buffer.concat([encodeFrame({ Authenticate: proof }), encodeFrame({ Hello: 0 })]));
+  expect(await thief.heard(1)).toEqual({ Error: "invalid secret" });
+  await using second = await connectPeer(proxy.rendezvous);
+  await second.say({ Attach: { target: "00".repeat(16), ...(await shownFor(await second.heard(0))) } });
+  expect(await second.heard(1)).toEqual({ Error: "invalid secret" });
+  expect((await metricsOf(proxy)).sum("netaminity_sessions_opened_total")).toBe(0);
+});
+
+test("a stranger who does not know the secret is not taken for the proxy", async () => {
+  const challenge = { Challenge: "6e6d0101-52c4-8b6e-9a01-7c2d8e5f6a90" };
+  await using stranger = await listenTcp({ onOpen: (socket) => void socket.send(encodeFrame(challenge)) });
+  const running = stepsAt(stranger, goodSecret);
+  const peer = peerOn(await stranger.accept());
+  const { proof } = contentOf(await peer.heard(0), "Check") as { proof: string };
+  await peer.say({ Checked: { proof } });
+  expect(await running).toEqual(["netaminity", { objection: "its own proof of the secret is wrong" }]);
+});
+
+test("a proxy older than the doctor is not asked for what it does not know", async () => {
+  const challenge = { Challenge: "6e6d0100-52c4-8b6e-9a01-7c2d8e5f6a90" };
+  await using older = await listenTcp({ onOpen: (socket) => void socket.send(encodeFrame(challenge)) });
+  expect(await stepsAt(older, goodSecret)).toEqual(["netaminity", "not offered"]);
+  await older.sockets[0]?.untilReset();
+  expect(older.sockets[0]?.text()).toBe("");
 });
 
 test("both secrets of a rotation are accepted by a proxy that has both", async () => {

@@ -22,7 +22,7 @@ afterAll(() => rmSync(folder, { recursive: true }));
 /** A relay that lets the first byte pass at once, exactly `allowance` bytes more a little later, and then nothing. */
 async function openRelay(backendPort: number, allowance: number) {
   const sockets: Socket[] = [];
-  const seen = { connections: 0 };
+  const seen = { connections: 0, resets: 0 };
   const server = createServer((consumer) => {
     seen.connections++;
     const backend = connect(backendPort, "127.0.0.1");
@@ -31,7 +31,10 @@ async function openRelay(backendPort: number, allowance: number) {
       [consumer, backend],
       [backend, consumer],
     ] as const) {
-      from.on("error", () => to.destroy());
+      from.on("error", (error: NodeJS.ErrnoException) => {
+        if (from === consumer && error.code === "ECONNRESET") seen.resets++;
+        to.destroy();
+      });
       from.on("close", () => to.destroy());
       from.once("readable", () => {
         to.write(from.read(1));
@@ -92,6 +95,36 @@ describe("load generator", () => {
     expect([result.streams, result.left, relay.seen.connections]).toEqual([7, 0, 7]);
   });
 
+  test("beside busy streams others stay silent, and new connections get their first replies", async () => {
+    const backendPort = await freePort("127.0.0.1");
+    const allowance = 100_000;
+    await using relay = await openRelay(backendPort, allowance);
+    const result = await runLoad("throughput", {
+      command: [load],
+      flags: {
+        connect: relay.address,
+        backend: `127.0.0.1:${backendPort}`,
+        streams: 2,
+        direction: "down",
+        idle: 30,
+        count: 3,
+        "at-once": 8,
+        reset: "true",
+        for: "1s",
+        warm: "0s",
+      },
+      watch: { self: process.pid },
+      timeout: 20,
+    });
+    expect([result.downBytes, result.upBytes, result.left]).toEqual([2 * allowance, 0, 0]);
+    expect(relay.seen.connections).toBe(2 + 30 + 3);
+    expect(relay.seen.resets).toBe(2 + 30);
+    expect(result.replies).toHaveLength(3);
+    expect(Math.min(...result.replies)).toBeGreaterThan(0);
+    expect(Object.keys(result.watched)).toEqual(["self"]);
+    expect(result.peakSocketPages).toBeGreaterThan(0);
+  }, 30_000);
+
   test("it counts exchanges and tells why others failed", async () => {
     const port = await freePort("127.0.0.1");
     const flags = { connect: `127.0.0.1:${port}`, backend: `127.0.0.1:${port}`, streams: 3, for: "300ms", warm: "0s" };
@@ -107,13 +140,14 @@ describe("load generator", () => {
   });
 
   test(
-    "the soak finds what is wrong, and nothing on a direct connection",
+    "the link keeps its rate, queue and losses; the soak finds what is wrong, and nothing on a direct connection",
     async () => {
       const output = await runToEnd(
         ["go", "test", "-C", join(import.meta.dir, "../bench"), "./..."],
         compileTimeout / 1000,
       );
       expect(output).toMatch(/^ok\s+netaminity\/bench\/soak/m);
+      expect(output).toMatch(/^ok\s+netaminity\/bench\/delay/m);
     },
     compileTimeout,
   );

@@ -35,6 +35,14 @@ describe("options of the benchmark", () => {
     expect(wanted).toEqual({ ...defaults, rows: ["link-20"] });
   });
 
+  test("the beginning of names means all these rows", () => {
+    expect(parseOptions(["--only", "narrow-6-,long-150-6-up", "--congestion", "cubic"])).toEqual({
+      ...defaults,
+      rows: ["long-150-6-up", "narrow-6-up", "narrow-6-down", "narrow-6-up-250", "narrow-6-down-250"],
+      congestion: "cubic",
+    });
+  });
+
   test("a variant has a name, an executable and an environment", () => {
     expect(parseOptions(["--variant", "calm=dist/netaminity,A=1,B=x=y"])).toEqual({
       ...defaults,

@@ -1,7 +1,7 @@
 import { describe, expect, test } from "bun:test";
 import { report, table } from "../bench/report.ts";
 import { emptyResults, lines } from "../bench/results.ts";
-import { rows } from "../bench/rows.ts";
+import { measures, rows } from "../bench/rows.ts";
 
 const products = ["direct", "bore", "rathole", "haproxy", "netaminity", "other"];
 
@@ -51,6 +51,22 @@ describe("report of the benchmark", () => {
     ]);
   });
 
+  test("over a link throughput may not be below the peer's, and a first reply not later, in hundredths", () => {
+    const results = emptyResults(1);
+    results.add("narrow-6-down", "rathole", 0, { speed: 12, reply: 70 });
+    results.add("narrow-6-down", "netaminity", 0, { speed: 11.95, reply: 70.3 });
+    results.add("lossy-6-down", "rathole", 0, { speed: 12, reply: 70 });
+    results.add("lossy-6-down", "netaminity", 0, { speed: 11.9, reply: 71 });
+    const all = lines(results, rowsNamed("narrow-6-down", "lossy-6-down"), products);
+    expect(all.map((line) => [line.row, line.metric.key, line.verdict])).toEqual([
+      ["narrow-6-down", "speed", "met"],
+      ["narrow-6-down", "reply", "met"],
+      ["lossy-6-down", "speed", "missed"],
+      ["lossy-6-down", "reply", "missed"],
+    ]);
+    expect(report(all, products)).toContain("<= 1 MISSED");
+  });
+
   test("memory is judged against its bound, without any peer, and what was not measured has no line", () => {
     const results = emptyResults(1);
     results.add("memory", "netaminity", 0, { "idle-server": 63.9, "idle-client": 64 });
@@ -58,6 +74,30 @@ describe("report of the benchmark", () => {
     expect(verdicts).toEqual([
       ["idle-server", "met"],
       ["idle-client", "missed"],
+    ]);
+  });
+
+  test("the bound of memory follows the number of streams", () => {
+    const results = emptyResults(1);
+    for (const row of ["memory", "memory-250"]) results.add(row, "netaminity", 0, { "busy-streams-server": 100 });
+    for (const row of ["long-50-6-down-250", "long-50-64-down-1000"])
+      results.add(row, "netaminity", 0, { "peak-client": 100 });
+    const all = lines(results, rows, products);
+    expect(all.map((line) => [line.row, line.verdict])).toEqual([
+      ["memory", "met"],
+      ["memory-250", "missed"],
+      ["long-50-6-down-250", "missed"],
+      ["long-50-64-down-1000", "met"],
+    ]);
+  });
+
+  test("bulk rows run the direct connection once and rathole always, and leave other peers out", () => {
+    const [row] = rowsNamed("long-50-1-up");
+    if (row === undefined) throw new Error("no such row");
+    const measured = (round: number) => products.filter((product) => measures(row, product, round));
+    expect([measured(0), measured(1)]).toEqual([
+      ["direct", "rathole", "netaminity", "other"],
+      ["rathole", "netaminity", "other"],
     ]);
   });
 });

@@ -61,7 +61,7 @@ async function agentMetrics(): Promise<Described[]> {
       proxyEndpoint: { host: "127.0.0.1", port: proxy.rendezvousPort },
       endpoint: local,
       deadline: 1000,
-      borePort: 0,
+      borePort: undefined,
     },
     ...{ poolMin: 0, poolMax: 1, sendProxyProtocol: "off", secrets, log, metrics: ofTarget },
   });

@@ -84,7 +84,7 @@ describe("a challenge", () => {
   test("is a UUID of version 8 that survives its text form", () => {
     const challenge = makeChallenge(0x1234567, Buffer.from("ffffffffffffffff", "hex"));
     const text = formatUuid(challenge);
-    expect(text).toBe("6e6d0100-1234-8567-bfff-ffffffffffff");
+    expect(text).toBe("6e6d0101-1234-8567-bfff-ffffffffffff");
     expect(Buffer.from(parseUuid(text))).toEqual(Buffer.from(challenge));
   });
 

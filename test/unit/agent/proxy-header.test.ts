@@ -54,6 +54,25 @@ describe("a PROXY protocol header", () => {
     });
   });
 
+  test("of version 2 needs no more than its addresses, however long it is", () => {
+    const bytes = hex(`${v2Signature} 21 11 ffff c0000201 c6336402 dc04 01bb`);
+    expect(parseProxyHeader(bytes)).toEqual({
+      addresses: { from: "192.0.2.1:56324", to: "198.51.100.2:443" },
+      length: 16 + 65_535,
+    });
+    expect(parseProxyHeader(bytes.subarray(0, -1))).toBeUndefined();
+  });
+
+  test.each([
+    ["a health check that names addresses", `${v2Signature} 20 11 000c`],
+    ["a health check of a family that does not exist", `${v2Signature} 20 ff 000c`],
+    ["a datagram", `${v2Signature} 21 12 000c`],
+    ["a Unix socket", `${v2Signature} 21 31 00d8`],
+  ])("of version 2 for %s has no addresses, and is as long as it says", (_, text) => {
+    const bytes = hex(text);
+    expect(parseProxyHeader(bytes)).toEqual({ addresses: undefined, length: 16 + bytes.readUInt16BE(14) });
+  });
+
   test("for a link-local address leaves its zone out, which means nothing elsewhere", () => {
     const ends = ["[fe80::1%eth0]:1", "[fe80::2%eth0]:2"] as const;
     expect(Buffer.from(makeProxyHeader("v1", ...ends)).toString()).toBe("PROXY TCP6 fe80::1 fe80::2 1 2\r\n");
@@ -77,14 +96,20 @@ describe("a PROXY protocol header", () => {
     ["an address of the wrong family", "PROXY TCP4 ::1 ::1 1 2\r\n"],
     ["a port out of range", "PROXY TCP4 1.2.3.4 1.2.3.4 1 65536\r\n"],
     ["a missing port", "PROXY TCP4 1.2.3.4 1.2.3.4 1\r\n"],
+    ["more than its fields", "PROXY TCP4 1.2.3.4 1.2.3.4 1 2 3\r\n"],
+    ["a port with a leading zero", "PROXY TCP4 1.2.3.4 1.2.3.4 01 2\r\n"],
     ["no end", `PROXY TCP4 ${"1".repeat(120)}`],
+    ["longer than a line may be", `PROXY UNKNOWN ${"1".repeat(100)}\r\n`],
   ])("is refused when it is %s", (_, text) => {
     expect(() => parseProxyHeader(Buffer.from(text))).toThrow(ProxyHeaderError);
   });
 
   test.each([
     ["another version", `${v2Signature} 31 11 000c`],
-    ["too large", `${v2Signature} 21 11 ffff`],
+    ["an unknown command", `${v2Signature} 22 11 000c c0000201 c6336402 dc04 01bb`],
+    ["the last of the unknown commands", `${v2Signature} 2f 00 0000`],
+    ["an unknown family", `${v2Signature} 21 41 0000`],
+    ["an unknown protocol", `${v2Signature} 21 13 000c c0000201 c6336402 dc04 01bb`],
     ["too short for its addresses", `${v2Signature} 21 11 0004 c0000201`],
   ])("of version 2 is refused when it is %s", (_, text) => {
     expect(() => parseProxyHeader(hex(text))).toThrow(ProxyHeaderError);

@@ -6,7 +6,7 @@ const proxy = (given: Partial<NonNullable<ByHandFacts["proxy"]>> = {}): NonNulla
   endpoint: "proxy.example.net:7835",
   name: { gave: ["192.0.2.1"] },
   tcp: { gave: "192.0.2.1:7835" },
-  protocol: { gave: "netaminity" },
+  protocol: { gave: undefined },
   secret: { gave: { objection: undefined } },
   ...given,
 });
@@ -43,6 +43,20 @@ test.each<[string, ByHandFacts, string, string[]]>([
     { proxy: proxy({ secret: { gave: { objection: "invalid secret" } } }) },
     "broken",
     ["name ok", "tcp ok", "protocol ok", "secret broken", "backend skipped"],
+  ],
+  [
+    "what answers is no netaminity proxy",
+    {
+      proxy: { ...proxy({ protocol: { failed: "what answers is no netaminity proxy" } }), secret: undefined } as never,
+    },
+    "broken",
+    ["name ok", "tcp ok", "protocol broken", "secret skipped", "backend skipped"],
+  ],
+  [
+    "the proxy cannot check a secret yet",
+    { proxy: proxy({ secret: { gave: "not offered" } }) },
+    "unknown",
+    ["name ok", "tcp ok", "protocol ok", "secret unknown", "backend skipped"],
   ],
   [
     "the handshake breaks",

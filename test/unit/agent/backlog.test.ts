@@ -1,0 +1,67 @@
+/** A source whose sink has not taken everything stays paused, also when a stream begins with more than the sink takes. */
+import { expect, test } from "bun:test";
+import type { Socket } from "bun";
+import type { Backend } from "../../../src/agent/backend.ts";
+import { Consumer } from "../../../src/agent/consumer.ts";
+import { Streams } from "../../../src/agent/streams.ts";
+import { serveStream } from "../../../src/agent/target-stream.ts";
+import { Wire } from "../../../src/agent/wire.ts";
+import { createLog } from "../../../src/log.ts";
+import { createMetrics } from "../../../src/metrics.ts";
+
+/** A wire over a socket of which the test decides how much it takes: what a real kernel takes cannot be told in advance. */
+function makeWire(takes: number) {
+  const state = { paused: false };
+  const socket = {
+    fd: -1,
+    remoteAddress: "127.0.0.1",
+    remotePort: 1,
+    localAddress: "127.0.0.1",
+    localPort: 2,
+    write: (chunk: Uint8Array) => Math.min(takes, chunk.byteLength),
+    pause: () => {
+      state.paused = true;
+    },
+    resume: () => {
+      state.paused = false;
+    },
+    terminate() {},
+  };
+  return { wire: new Wire(socket as unknown as Socket<Wire>), state };
+}
+
+const makeStreams = () => new Streams(createLog({ level: "error", format: "json" }), createMetrics());
+const early = new Uint8Array(20_000);
+
+test.each([
+  [0, true],
+  [early.byteLength, false],
+])("a consumer joined to a wire that takes %i bytes: paused is %p", (takes, paused) => {
+  const [left, right] = [makeWire(0), makeWire(takes)];
+  const consumer = new Consumer(left.wire, undefined, early);
+  consumer.wait(() => {});
+  const pipe = makeStreams().open(left.wire, right.wire, { stream: 1, peer: "x", since: 0 }, () => {});
+  consumer.join(pipe);
+  expect(left.state.paused).toBe(paused);
+});
+
+test.each([
+  [0, true],
+  [early.byteLength, false],
+])("a stream to a backend that takes %i bytes: paused is %p", async (takes, paused) => {
+  const [left, right] = [makeWire(0), makeWire(takes)];
+  const backend = { connect: async () => right.wire } as unknown as Backend;
+  const request = {
+    wire: left.wire,
+    firstBytes: new Uint8Array(0),
+    from: undefined,
+    to: undefined,
+    connected() {},
+    failed() {},
+    over() {},
+  };
+  const serving = serveStream(request, backend, makeStreams());
+  left.wire.owner.received(early);
+  await serving;
+  expect(left.state.paused).toBe(paused);
+});
