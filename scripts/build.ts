@@ -7,6 +7,7 @@ import { mkdir, readdir, readFile, rename, rm, stat, writeFile } from "node:fs/p
 import { join } from "node:path";
 import { parseArgs } from "node:util";
 import { errorCode } from "../src/errors.ts";
+import { makeOwn } from "./own-executable.ts";
 
 const root = join(import.meta.dir, "..");
 const targets = ["linux-x64", "linux-arm64"];
@@ -48,6 +49,8 @@ async function build(target: string | undefined): Promise<void> {
     // The executable must not pick up files of the folder in which somebody starts it.
     "--no-compile-autoload-dotenv",
     "--no-compile-autoload-bunfig",
+    "--no-compile-autoload-tsconfig",
+    "--no-compile-autoload-package-json",
     ...(target === undefined ? [] : [`--target=bun-${target}`]),
     "src/main.ts",
     "--outfile",
@@ -66,6 +69,9 @@ async function build(target: string | undefined): Promise<void> {
     console.error(`build: bun build failed\n${out}${error}`);
     process.exit(1);
   }
+  const file = await readFile(fresh);
+  makeOwn(file);
+  await writeFile(fresh, file);
   await rename(fresh, output);
   await writeFile(stamp, digest);
   console.log(`build: ${output} (${Math.round((await stat(output)).size / 1e6)} MB)`);
@@ -93,7 +99,14 @@ function isRunning(pid: number): boolean {
 async function digestOfInputs(target: string | undefined): Promise<string> {
   const hash = new Bun.CryptoHasher("sha256");
   const sources = await Array.fromAsync(new Bun.Glob("src/**/*.{ts,json,yaml}").scan({ cwd: root }));
-  const files = [...sources.sort(), "package.json", "package-lock.json", "tsconfig.json", "scripts/build.ts"];
+  const files = [
+    ...sources.sort(),
+    "package.json",
+    "package-lock.json",
+    "tsconfig.json",
+    "scripts/build.ts",
+    "scripts/own-executable.ts",
+  ];
   hash.update(`${Bun.version} ${target ?? `${process.platform}-${process.arch}`}\n`);
   for (const file of files) {
     hash.update(`${file}\n`);

@@ -74,6 +74,11 @@ export function errorText(error: unknown): string {
   return parts.join(": ").replaceAll(/\s*\n\s*/g, " ");
 }
 
+/** Where an error was made; undefined when something else was thrown. */
+export function stackOf(error: unknown): string | undefined {
+  return error instanceof Error ? error.stack : undefined;
+}
+
 /** The system's code of a failed call (`ECONNREFUSED`, `EADDRINUSE`), looked for in the causes too. */
 export function errorCode(error: unknown): string | undefined {
   let current: unknown = error;

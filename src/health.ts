@@ -27,7 +27,13 @@ export function startHealth(options: HealthOptions): HealthServer {
       development: false,
       idleTimeout: 30,
       maxRequestBodySize: 1024,
-      fetch: (request) => answer(request, options),
+      // Not by request.url, which cannot be had when the Host is missing (HTTP/1.0) or no Host at all (Bun 1.4.5).
+      routes: {
+        "/healthz": read(() => text("alive")),
+        "/readyz": read(() => readiness(options.notReady())),
+        "/metrics": read(() => exposition(options.metrics())),
+      },
+      fetch: read(() => text("not found; served here: /healthz, /readyz, /metrics", 404)),
       error: () => text("internal error", 500),
     });
     return { port: server.port ?? listen.port, stop: () => void server.stop(true) };
@@ -36,24 +42,23 @@ export function startHealth(options: HealthOptions): HealthServer {
   }
 }
 
-async function answer(request: Request, { notReady, metrics }: HealthOptions): Promise<Response> {
-  if (request.method !== "GET" && request.method !== "HEAD") {
-    return text("only GET and HEAD are answered here", 405, { allow: "GET, HEAD" });
-  }
-  switch (new URL(request.url).pathname) {
-    case "/healthz":
-      return text("alive");
-    case "/readyz": {
-      const reason = notReady();
-      return reason === undefined ? text("ready") : text(reason, 503);
-    }
-    case "/metrics": {
-      const { contentType, body } = await metrics();
-      return new Response(body, { headers: { "content-type": contentType } });
-    }
-    default:
-      return text("not found; served here: /healthz, /readyz, /metrics", 404);
-  }
+type Answer = Response | Promise<Response>;
+
+/** Answers requests that only read. */
+function read(answer: () => Answer): (request: Request) => Answer {
+  return ({ method }) =>
+    method === "GET" || method === "HEAD"
+      ? answer()
+      : text("only GET and HEAD are answered here", 405, { allow: "GET, HEAD" });
+}
+
+function readiness(reason: string | undefined): Response {
+  return reason === undefined ? text("ready") : text(reason, 503);
+}
+
+async function exposition(metrics: ReturnType<HealthOptions["metrics"]>): Promise<Response> {
+  const { contentType, body } = await metrics;
+  return new Response(body, { headers: { "content-type": contentType } });
 }
 
 function text(body: string, status = 200, headers: Record<string, string> = {}): Response {

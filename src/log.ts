@@ -1,5 +1,5 @@
-import { writeSync } from "node:fs";
 import { type ConsolaInstance, createConsola, type LogObject } from "consola/core";
+import { standardErrorLines } from "./log-target.ts";
 
 export const logLevels = ["debug", "info", "warn", "error"] as const;
 export type LogLevel = (typeof logLevels)[number];
@@ -23,8 +23,8 @@ export interface Log {
 export interface LogOptions {
   level: LogLevel;
   format: LogFormat;
-  /** Takes one finished line without its newline; default: standard error. */
-  write?: (line: string) => void;
+  /** Takes one finished line without its newline; `false` when nobody takes it now. Default: standard error. */
+  write?: (line: string) => unknown;
   /** Colours of the pretty format; default: only when standard error is a terminal. */
   colors?: boolean;
 }
@@ -33,14 +33,14 @@ const consolaLevels: Record<LogLevel, number> = { error: 0, warn: 1, info: 3, de
 
 /** Makes the log of the process: `pretty` for people (`time level message key=value`), `json` for log collectors. */
 export function createLog(options: LogOptions): Log {
-  const write = options.write ?? writeLine;
+  const write = options.write ?? standardErrorLines();
   const colors = options.colors ?? (process.stderr.isTTY === true && !process.env.NO_COLOR);
   const format = options.format === "json" ? jsonLine : (event: Event) => prettyLine(event, colors);
   const consola = createConsola({
     level: consolaLevels[options.level],
     // consola folds repeated lines by default; an operator of the system counts events, so none may vanish.
     throttle: 0,
-    reporters: [{ log: (entry) => write(format(toEvent(entry))) }],
+    reporters: [{ log: reportDrops(write, format) }],
   });
   return logWith(consola, {});
 }
@@ -94,11 +94,21 @@ function oneLine(text: string): string {
   return text.replaceAll(/\p{Cc}+/gu, " ");
 }
 
-/** Synchronous, so that the last line before an exit is never lost and a slow reader cannot make a queue grow. */
-function writeLine(line: string): void {
-  try {
-    writeSync(2, `${line}\n`);
-  } catch {
-    // A log that nobody takes (EPIPE, EAGAIN) must not stop the tunnels.
-  }
+let dropped = 0;
+
+/** Lines of this process that nobody took. */
+export const linesDropped = (): number => dropped;
+
+/** Writes each entry, and before it how many were dropped, once lines are taken again. */
+function reportDrops(write: (line: string) => unknown, format: (event: Event) => string): (entry: LogObject) => void {
+  let untold = 0;
+  return (entry) => {
+    const event = toEvent(entry);
+    const note: Event = { ...event, level: "warn", message: "log lines were dropped", fields: { lines: untold } };
+    if (untold > 0 && write(format(note)) !== false) untold = 0;
+    if (untold > 0 || write(format(event)) === false) {
+      dropped += 1;
+      untold += 1;
+    }
+  };
 }

@@ -1,8 +1,22 @@
 import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from "prom-client";
+import { linesDropped } from "./log.ts";
 
 /** Plain numbers, because they change with every read of a socket. */
 export interface ByteCount {
   bytes: number;
+}
+
+/** In the agents and in the operator. */
+export function countDroppedLines(registers: Registry[]): Counter {
+  return new Counter({
+    name: "netaminity_log_lines_dropped_total",
+    help: "Log lines that nobody took: standard error was full, closed or stood still.",
+    registers,
+    collect() {
+      this.reset();
+      this.inc(linesDropped());
+    },
+  });
 }
 
 /** How a stream ended, the label `result` of `netaminity_streams_total`; docs/reference/metrics.md explains each. */
@@ -26,6 +40,7 @@ export function createMetrics() {
   const registry = new Registry();
   const registers = [registry];
   collectDefaultMetrics({ register: registry });
+  countDroppedLines(registers);
   const counter = <Label extends string>(name: string, help: string, labelNames: readonly Label[] = []) =>
     new Counter({ name: `netaminity_${name}`, help, labelNames, registers });
   const toBackend: ByteCount = { bytes: 0 };

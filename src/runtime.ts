@@ -11,19 +11,25 @@ const smallProcess = { BUN_JSC_useConcurrentGC: "0", BUN_JSC_forceRAMSize: "2000
  * Each watch of the operator is a request that stays open. Bun lets 256 run at once by default and makes the others wait, without a word,
  * which would stop an operator of some thirty single namespaces.
  */
-const manyRequests = { BUN_CONFIG_MAX_HTTP_REQUESTS: "4096" };
+const maxRequests = "BUN_CONFIG_MAX_HTTP_REQUESTS";
+const manyRequests = { [maxRequests]: "4096" };
 
-export const restartAsSmallProcess = (): void => restartWith(smallProcess);
-export const restartForManyRequests = (): void => restartWith(manyRequests);
+/** Unless the user has set one of its options: they are there to be tried. */
+export function restartAsSmallProcess(): void {
+  if (Object.keys(smallProcess).every((name) => process.env[name] === undefined)) restartWith(smallProcess);
+}
+
+/** Whatever the user has set: a smaller number would stop the operator. */
+export function restartForManyRequests(): void {
+  if (process.env[maxRequests] !== manyRequests[maxRequests]) restartWith(manyRequests);
+}
 
 /**
- * Starts the executable anew, in the same process, with options that are read only at its start. Does nothing when one of them is set
- * already, by this function or by the user, or when Bun itself runs the source. When it does something it does not return.
+ * Starts the executable anew, in the same process, with options that are read only at its start. Does nothing when Bun itself runs the source.
+ * When it does something it does not return.
  */
 function restartWith(options: Readonly<Record<string, string>>): void {
-  if (Object.keys(options).some((name) => process.env[name] !== undefined) || !Bun.main.startsWith("/$bunfs/")) {
-    return;
-  }
+  if (!Bun.main.startsWith("/$bunfs/")) return;
   try {
     const environment = { ...process.env, ...options };
     // Under the name it was started with: as a plugin of kubectl it has others.

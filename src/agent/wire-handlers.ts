@@ -7,10 +7,6 @@ export const wireHandlers: SocketHandler<Wire> = {
   drain: (socket) => socket.data?.onDrain(),
   end: (socket) => socket.data.onEnd(),
   close: (socket, cause) => socket.data?.onClose(cause),
-  error: (socket, cause) => {
-    // Bun reports an exception of a callback here: a defect of ours, to be seen. This connection is of no use any more, the others are.
-    reportError(cause);
-    socket.terminate();
-    socket.data?.onClose(cause);
-  },
+  // Bun reports an exception of a callback here: a defect of ours, and as an uncaught one it ends the process.
+  error: (_socket, cause) => reportError(cause),
 };

@@ -4,7 +4,8 @@ import { suggestion } from "../config/nearest.ts";
 import { roles, tools } from "../config/roles.ts";
 import { variableOf } from "../config/table.ts";
 import { version } from "../config/version.ts";
-import { ExitError, errorText, UsageError } from "../errors.ts";
+import { ExitError, errorText, stackOf, UsageError } from "../errors.ts";
+import { endOnDefect } from "./defects.ts";
 import { isCompleter, programName } from "./program.ts";
 
 /** The command tree. Each command is loaded only when it is asked for: proxy and target must not pay for the others. */
@@ -22,6 +23,7 @@ const root = defineCommand({ meta: { name: "netaminity", version }, subCommands 
 
 /** Runs the command that the arguments name; a failure becomes one line on standard error and the exit code. */
 export async function runCommandLine(args: readonly string[]): Promise<void> {
+  endOnDefect((defect) => report(defect, true));
   try {
     if (isCompleter()) {
       await (await import("./kubectl-completion.ts")).answerKubectl(args);
@@ -59,8 +61,8 @@ function answerWithoutCommand([first]: readonly string[]): string | undefined {
 function report(error: unknown, withStack: boolean): number {
   const known = error instanceof ExitError;
   const text = known ? errorText(error) : `unexpected failure: ${errorText(error)}`;
-  const stack = error instanceof Error && (withStack || !known) ? `\n${error.stack ?? ""}` : "";
-  process.stderr.write(`netaminity: ${text}${stack}\n`);
+  const stack = withStack || !known ? stackOf(error) : undefined;
+  process.stderr.write(`netaminity: ${text}${stack === undefined ? "" : `\n${stack}`}\n`);
   return known ? error.exitCode : 1;
 }
 

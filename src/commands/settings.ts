@@ -3,10 +3,11 @@ import { readSettings } from "../config/read.ts";
 import { allSettingNames } from "../config/roles.ts";
 import type { Role, Table, Values } from "../config/table.ts";
 import { version } from "../config/version.ts";
-import { UsageError } from "../errors.ts";
+import { errorText, stackOf, UsageError } from "../errors.ts";
 import { createLog, type Log, type LogFormat, type LogLevel } from "../log.ts";
 import { openSecrets } from "../secret.ts";
 import { parseVia, proxyVariable, type Via } from "../via.ts";
+import { endOnDefect } from "./defects.ts";
 import { programName } from "./program.ts";
 
 /** Answers `--help` and `--version` behind a role; true when it did. */
@@ -22,7 +23,10 @@ export function answeredHelp(role: Role, args: readonly string[]): boolean {
   return false;
 }
 
-/** Reads the settings of a role from the arguments and the process's environment, and makes the log that they ask for. */
+/**
+ * Reads the settings of a role from the arguments and the process's environment, and makes the log that they ask for, which also takes the
+ * defect that ends the process.
+ */
 export function settingsAndLog<T extends Table>(
   role: Role<T>,
   args: readonly string[],
@@ -34,6 +38,7 @@ export function settingsAndLog<T extends Table>(
   });
   const { logLevel, logFormat } = values as { logLevel: LogLevel; logFormat: LogFormat };
   const log = createLog({ level: logLevel, format: logFormat });
+  endOnDefect((defect) => log.error("unexpected failure", { error: errorText(defect), stack: stackOf(defect) }));
   for (const warning of warnings) {
     log.warn(warning);
   }

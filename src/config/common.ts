@@ -37,7 +37,7 @@ export const bothEnds = {
   drainTimeout: withDefault(
     duration("0s", "24h"),
     "30s",
-    "Time that running streams get to finish after SIGTERM or SIGINT before they are reset.",
+    "Time that running streams get to finish after SIGTERM, SIGINT, SIGHUP or SIGQUIT before they are reset.",
   ),
 };
 

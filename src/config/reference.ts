@@ -13,6 +13,7 @@ export function settingsReference(): string {
     "only an unknown `NETAMINITY_*` variable is no more than a warning, because Kubernetes makes such variables for Services. An empty variable counts as absent.",
     "Durations are written `500ms`, `10s`, `2m` or `1h30m`; endpoints `name:port`, `IPv4:port` or `[IPv6]:port`. Port 0 of a listen address means any free port; the log names the real one. Where IPv6 is not available, `[::]` means `0.0.0.0`, with a line in the log.",
     "A list is given by repeating the flag, by commas, or as a YAML list. The file holds plain values, which count as they are written (`007` is not 7): one document without anchors, aliases and tags. `netaminity COMMAND --help` prints the same as this page.",
+    "Signals, exit codes, log and other variables: [process.md](process.md).",
     "Started under the name `kubectl-netaminity`, the executable is a plugin of kubectl: `kubectl netaminity doctor tunnel/NAME`.",
     ...[...roles, ...tools].flatMap(roleSection),
     "",

@@ -13,7 +13,8 @@ export interface Tls {
   cert?: string;
   key?: string;
   serverName?: string;
-  rejectUnauthorized?: boolean;
+  /** Always said, because Bun would otherwise follow the variable NODE_TLS_REJECT_UNAUTHORIZED. */
+  rejectUnauthorized: boolean;
 }
 
 /** Where the API server is and how to prove who we are. Read before each request, so that rotated files take effect. */
@@ -84,7 +85,7 @@ export function inClusterCredentials(folder = serviceAccountPath, environment = 
   return {
     server: `https://${host.includes(":") ? `[${host}]` : host}:${port}`,
     namespace,
-    tls: () => ({ ca: ca.read() }),
+    tls: () => ({ ca: ca.read(), rejectUnauthorized: true }),
     authorization: () => `Bearer ${token.read()}`,
     expire() {
       token.expire();

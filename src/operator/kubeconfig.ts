@@ -180,7 +180,7 @@ function tlsOf(cluster: Cluster, ca: string | undefined, cert: string | undefine
     ...(cert === undefined ? {} : { cert }),
     ...(key === undefined ? {} : { key }),
     ...(serverName === undefined ? {} : { serverName }),
-    ...(cluster["insecure-skip-tls-verify"] === true ? { rejectUnauthorized: false } : {}),
+    rejectUnauthorized: cluster["insecure-skip-tls-verify"] !== true,
   };
 }
 

@@ -1,4 +1,5 @@
 import { Counter, Gauge, Histogram, Registry } from "prom-client";
+import { countDroppedLines } from "../metrics.ts";
 
 /** Everything that the operator counts, in a registry of its own. */
 export type OperatorMetrics = ReturnType<typeof createOperatorMetrics>;
@@ -6,6 +7,7 @@ export type OperatorMetrics = ReturnType<typeof createOperatorMetrics>;
 export function createOperatorMetrics() {
   const registry = new Registry();
   const registers = [registry];
+  countDroppedLines(registers);
   return {
     registry,
     expose: async () => ({ contentType: registry.contentType, body: await registry.metrics() }),

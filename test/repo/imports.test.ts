@@ -11,7 +11,7 @@ const allowed: Readonly<Record<string, readonly string[]>> = {
   api: ["endpoint.ts", "errors.ts", "names.ts"],
   desired: ["api", "endpoint.ts", "names.ts"],
   plan: ["api", "desired", "endpoint.ts", "names.ts", "secret-text.ts"],
-  operator: ["api", "desired", "endpoint.ts", "errors.ts", "log.ts", "names.ts", "plan"],
+  operator: ["api", "desired", "endpoint.ts", "errors.ts", "log.ts", "metrics.ts", "names.ts", "plan"],
   // Its own I/O is in examine-by-hand.ts (agent) and cluster.ts (operator): see below.
   doctor: [
     "agent",

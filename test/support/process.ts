@@ -90,8 +90,15 @@ function residentMemory(pid: number): number {
   return Number(kibibytes) * 1024;
 }
 
-/** Starts a program; it is killed at the end of the scope if it still runs. */
-export function startProcess(command: string[], environment: Record<string, string> = {}): RunningProcess {
+/**
+ * Starts a program; it is killed at the end of the scope if it still runs. With a descriptor `errors`, its standard error goes there and not
+ * into the log.
+ */
+export function startProcess(
+  command: string[],
+  environment: Record<string, string> = {},
+  errors: number | "pipe" = "pipe",
+): RunningProcess {
   const changes = createChanges();
   const log = createLogBook();
   let ending: number | string | undefined;
@@ -99,10 +106,11 @@ export function startProcess(command: string[], environment: Record<string, stri
     env: { PATH: process.env.PATH ?? "", HOME: process.env.HOME ?? "", ...environment },
     stdin: "ignore",
     stdout: "pipe",
-    stderr: "pipe",
+    stderr: errors,
   });
   const onLine = (line: string) => log.add(parseLine(line));
-  const reading = Promise.all([readLines(child.stdout, onLine), readLines(child.stderr, onLine)]);
+  const streams = [child.stdout, child.stderr].filter((stream) => stream instanceof ReadableStream);
+  const reading = Promise.all(streams.map((stream) => readLines(stream, onLine)));
   void child.exited.then(async () => {
     await reading;
     ending = child.signalCode ?? child.exitCode ?? "unknown";

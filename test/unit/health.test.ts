@@ -71,3 +71,53 @@ test("a port that is taken is a start error that names setting and address", () 
     new ListenError(`cannot listen on 127.0.0.1:${taken.port} (health-listen): the address is in use (EADDRINUSE)`),
   );
 });
+
+/** Sends bytes as they are and returns the status and the body of the answer. */
+async function rawAnswer(port: number, request: string): Promise<[status: number, body: string]> {
+  const { promise, resolve } = Promise.withResolvers<string>();
+  let received = "";
+  const socket = await Bun.connect({
+    hostname: "127.0.0.1",
+    port,
+    socket: {
+      data: (_, chunk) => {
+        received += chunk.toString("latin1");
+      },
+      end: (ended) => void ended.end(),
+      close: () => resolve(received),
+    },
+  });
+  socket.write(Buffer.from(request, "latin1"));
+  const [head = "", ...body] = (await promise).split("\r\n\r\n");
+  return [Number(head.split(" ")[1]), body.join("").trim()];
+}
+
+const alive: [number, string] = [200, "alive"];
+const refused: [number, string] = [400, ""];
+const close = "Connection: close\r\n\r\n";
+
+test.each([
+  ["HTTP/1.0 without Host, as HAProxy's httpchk sends it", "GET /healthz HTTP/1.0\r\n\r\n", alive],
+  ["HEAD of HTTP/1.0", "HEAD /healthz HTTP/1.0\r\n\r\n", [200, ""]],
+  ["OPTIONS of HTTP/1.0", "OPTIONS / HTTP/1.0\r\n\r\n", [405, "only GET and HEAD are answered here"]],
+  ["an empty Host", `GET /healthz HTTP/1.1\r\nHost:\r\n${close}`, alive],
+  ["a Host with a blank", `GET /healthz HTTP/1.1\r\nHost: a b\r\n${close}`, alive],
+  ["half of an IPv6 Host", `GET /healthz HTTP/1.1\r\nHost: [::1\r\n${close}`, alive],
+  ["a Host that is no port", `GET /healthz HTTP/1.1\r\nHost: x:99999\r\n${close}`, alive],
+  ["a Host that is no text", `GET /healthz HTTP/1.1\r\nHost: \xff\xfe\r\n${close}`, alive],
+  ["a Host that looks like a path", `GET /healthz HTTP/1.1\r\nHost: a/readyz?\r\n${close}`, alive],
+  ["two Hosts", `GET /healthz HTTP/1.1\r\nHost: a\r\nHost: b\r\n${close}`, alive],
+  ["a whole address", `GET http://other/healthz HTTP/1.1\r\nHost: a\r\n${close}`, alive],
+  ["a question", `GET /healthz?verbose=%ff HTTP/1.1\r\nHost: a\r\n${close}`, alive],
+  ["no path", "GET healthz HTTP/1.1\r\nHost: a\r\n\r\n", refused],
+  ["HTTP/1.1 without Host", "GET /healthz HTTP/1.1\r\n\r\n", refused],
+  ["a header without a name", "GET /healthz HTTP/1.1\r\nHost: a\r\n: 1\r\n\r\n", refused],
+  ["a length below zero", "POST /healthz HTTP/1.1\r\nHost: a\r\nContent-Length: -1\r\n\r\n", refused],
+  ["a TLS hello", "\x16\x03\x01\x02\x00\x01\x00\x01\xfc\x03\x03\r\n\r\n", refused],
+  ["no HTTP", "garbage\r\n\r\n", refused],
+  ["HTTP/2", "GET /healthz HTTP/2.0\r\n\r\n", [505, ""]],
+  ["a header that is too large", `GET /healthz HTTP/1.1\r\nHost: a\r\nX: ${"y".repeat(20_000)}\r\n\r\n`, [431, ""]],
+] as [string, string, [number, string]][])("%s gets an answer", async (_, request, answer) => {
+  using health = startedHealth();
+  expect(await rawAnswer(health.port, request)).toEqual(answer);
+});

@@ -61,7 +61,13 @@ test("inline and file certificates are read, paths relative to the kubeconfig", 
     "demo",
     undefined,
   ]);
-  expect(credentials.tls()).toEqual({ ca: "authority", cert: "cert", key: "key", serverName: "kubernetes" });
+  expect(credentials.tls()).toEqual({
+    ca: "authority",
+    cert: "cert",
+    key: "key",
+    serverName: "kubernetes",
+    rejectUnauthorized: true,
+  });
 });
 
 test("a token, a token file and a password each make their header", async () => {
@@ -140,7 +146,7 @@ test("a pod uses its mounted token, CA and namespace", async () => {
     "https://[fd00::1]:443",
     "system",
     "Bearer t1",
-    { ca: "authority" },
+    { ca: "authority", rejectUnauthorized: true },
   ]);
 });
 

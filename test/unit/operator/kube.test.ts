@@ -31,7 +31,7 @@ function rig(answer: (request: Request, count: number) => Response | Promise<Res
   const credentials: Credentials = {
     server: `http://127.0.0.1:${server.port}`,
     namespace: undefined,
-    tls: () => ({}),
+    tls: () => ({ rejectUnauthorized: true }),
     authorization: () => `Bearer ${token}`,
     expire: () => {
       token = "new";

@@ -43,7 +43,7 @@ function rig(lists: (() => object)[], watches: Script[]) {
   const credentials = {
     server: `http://127.0.0.1:${server.port}`,
     namespace: undefined,
-    tls: () => ({}),
+    tls: () => ({ rejectUnauthorized: true }),
     authorization: () => undefined,
     expire: () => {},
   };
