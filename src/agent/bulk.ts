@@ -1,7 +1,7 @@
 import { appetiteOf, segment, smallBuffer } from "./appetite.ts";
 import { Pace } from "./pace.ts";
-import { Readiness } from "./readiness.ts";
 import { bytesWaiting, canSplice, splice } from "./splice.ts";
+import { type Ends, WatchList } from "./watch-list.ts";
 import { type Wire, wires } from "./wire.ts";
 
 /**
@@ -50,7 +50,7 @@ class Place {
   since = 0;
   turns = 0;
   /** Descriptors of its wires while they are watched; Bun does not read the source then. */
-  watched: { source: number; sink: number } | undefined;
+  watched: Ends | undefined;
   /** The source has ended or failed: Bun has to report it once no bytes are left. */
   ended = false;
   /** Waits until the watched sink has room. */
@@ -63,11 +63,7 @@ const flows = new Map<BulkFlow, Pace>();
 const bulk = new Map<BulkFlow, Place>();
 /** Bulk flows that have something to move, in the order in which they get their turns. Their sources are paused. */
 const busy = new Set<BulkFlow>();
-/** Watched flows by the descriptors of their sources and of their sinks. */
-const bySource = new Map<number, BulkFlow>();
-const bySink = new Map<number, BulkFlow>();
-const sources = new Readiness("readable");
-const sinks = new Readiness("writable");
+const watched = new WatchList<BulkFlow>();
 
 /** Bytes held from which on the sources are taken from Bun once more. */
 let limit = muchHeld;
@@ -81,11 +77,19 @@ export function startFlow(flow: BulkFlow): void {
   else if (!holdsMuch() || !watch(flow, touch(flow))) flow.source.resume();
 }
 
-/** The flow is over, or its wires are gone or somebody else's. */
-export function stopFlow(flow: BulkFlow): void {
+/** The flow is over: its wires are closed now, and the system forgets them by itself. */
+export function endFlow(flow: BulkFlow): void {
   flows.delete(flow);
   busy.delete(flow);
-  leave(flow);
+  const ends = bulk.get(flow)?.watched;
+  if (ends !== undefined) watched.closed(ends);
+  bulk.delete(flow);
+}
+
+/** The wires of the flow are somebody else's from now on. */
+export function stopFlow(flow: BulkFlow): void {
+  unwatch(bulk.get(flow));
+  endFlow(flow);
 }
 
 /** Bun has read so many bytes of the flow, and they were forwarded. */
@@ -153,23 +157,17 @@ function watch(flow: BulkFlow, place: Place): boolean {
   const { source, sink } = flow;
   if (place.watched !== undefined) return true;
   if (!source.open || !sink.open || !canSplice()) return false;
-  const descriptors = { source: source.descriptor, sink: sink.descriptor };
-  if (!sources.watch(descriptors.source)) return false;
+  const ends = { source: source.descriptor, sink: sink.descriptor };
+  if (!watched.add(flow, ends)) return false;
   source.pause();
-  place.watched = descriptors;
-  bySource.set(descriptors.source, flow);
-  bySink.set(descriptors.sink, flow);
+  place.watched = ends;
   schedule();
   return true;
 }
 
 function unwatch(place: Place | undefined): void {
   if (place?.watched === undefined) return;
-  const { source, sink } = place.watched;
-  bySource.delete(source);
-  bySink.delete(sink);
-  sources.forget(source);
-  sinks.forget(sink);
+  watched.remove(place.watched);
   place.watched = undefined;
   place.full = false;
 }
@@ -178,11 +176,6 @@ function unwatch(place: Place | undefined): void {
 function giveBack(flow: BulkFlow): void {
   unwatch(bulk.get(flow));
   flow.source.resume();
-}
-
-function leave(flow: BulkFlow): void {
-  unwatch(bulk.get(flow));
-  bulk.delete(flow);
 }
 
 /** Flows that have rested long enough are bulk flows no more. */
@@ -195,7 +188,8 @@ function letRest(): void {
       continue;
     }
     const waits = place.full;
-    leave(flow);
+    unwatch(place);
+    bulk.delete(flow);
     // Somebody who reads so slowly is left to Bun too: it tells when there is room.
     if (waits) advance(flow);
     else if (flow.sink.isClear) flow.source.resume();
@@ -208,7 +202,7 @@ function schedule(): void {
     if (nextTurn !== "none") clearTimeout(nextTurn);
     nextTurn = "immediate";
     setImmediate(turn);
-  } else if (bySource.size > 0 && nextTurn === "none") {
+  } else if (watched.size > 0 && nextTurn === "none") {
     nextTurn = setTimeout(turn, turnPause);
   }
 }
@@ -218,10 +212,7 @@ function turn(): void {
   nextTurn = "none";
   turns += 1;
   try {
-    if (bySource.size > 0) {
-      sources.meet(hasBytes);
-      sinks.meet(hasRoom);
-    }
+    watched.meet(hasBytes, hasRoom);
     const end = performance.now() + turnTime;
     for (const flow of busy) {
       busy.delete(flow);
@@ -234,19 +225,17 @@ function turn(): void {
   }
 }
 
-function hasBytes(source: number, over: boolean): void {
-  const flow = bySource.get(source);
-  const place = flow && bulk.get(flow);
-  if (flow === undefined || place === undefined) return;
+function hasBytes(flow: BulkFlow, over: boolean): void {
+  const place = bulk.get(flow);
+  if (place === undefined) return;
   if (over) place.ended = true;
   // One that waits for its sink goes on with that.
   if (flow.sink.isClear && !place.full) busy.add(flow);
 }
 
-function hasRoom(sink: number): void {
-  const flow = bySink.get(sink);
-  const place = flow && bulk.get(flow);
-  if (flow === undefined || !place?.full) return;
+function hasRoom(flow: BulkFlow): void {
+  const place = bulk.get(flow);
+  if (!place?.full) return;
   place.full = false;
   busy.add(flow);
 }
@@ -278,7 +267,7 @@ function move(flow: BulkFlow): Outcome {
 function moveOf(waiting: number, place: Place, flow: BulkFlow, isWatched: boolean): Outcome {
   const { source, sink } = flow;
   const { bytes, writable } = appetiteOf(sink.descriptor, place.attempt, bulk.size);
-  if (isWatched && !writable && sinks.watch(sink.descriptor)) {
+  if (!writable && place.watched !== undefined && watched.awaitRoom(place.watched)) {
     place.full = true;
     return "full";
   }

@@ -1,5 +1,5 @@
 import type { ByteCount } from "../metrics.ts";
-import { type BulkFlow, goOn, startFlow, stopFlow, wasRead } from "./bulk.ts";
+import { type BulkFlow, endFlow, goOn, startFlow, stopFlow, wasRead } from "./bulk.ts";
 import type { Wire, WireOwner } from "./wire.ts";
 
 /** A wire was closed before both of its directions had ended, and the system named no error. */
@@ -63,13 +63,13 @@ export class Flow implements WireOwner, BulkFlow {
 
   /** The stream is over. */
   end(): void {
-    stopFlow(this);
+    endFlow(this);
     this.source.reset();
   }
 
   closed(cause: Error | undefined): void {
     this.gone = true;
-    stopFlow(this);
+    endFlow(this);
     this.#pipe.lost(this, cause);
   }
 }

@@ -50,6 +50,11 @@ export class Readiness {
     if (this.#known.delete(fd)) this.#control(EPOLL_CTL_DEL, fd);
   }
 
+  /** The descriptor is being closed: the system forgets it by itself. */
+  closed(fd: number): void {
+    this.#known.delete(fd);
+  }
+
   #control(operation: number, fd: number): boolean {
     return libc?.epoll_ctl(this.#epoll ?? -1, operation, fd, ptr(this.#event)) === 0;
   }
