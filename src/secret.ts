@@ -1,3 +1,4 @@
+import { closeSync, openSync, readSync, statSync } from "node:fs";
 import { type FileHandle, open } from "node:fs/promises";
 import { errorCode, errorText, UsageError } from "./errors.ts";
 import type { Log } from "./log.ts";
@@ -179,10 +180,40 @@ function onceForEach(report: (problem: string) => void): (problem: string | unde
   };
 }
 
-/** Kubernetes replaces mounted Secrets by swapping a symbolic link, so the path is opened anew each time and the content compared. */
+/**
+ * Kubernetes replaces mounted Secrets by swapping a symbolic link, so the path is opened anew each time and the content compared.
+ * A plain file is read at once, not by Bun's threads: look-ups of names that hang hold those up. A pipe may make us wait, and gets a thread.
+ */
 async function readSecret(path: string): Promise<string> {
+  const isPlain = statSync(path, { throwIfNoEntry: false })?.isFile() ?? true;
+  return secretText(isPlain ? readPlainFile(path) : await readAny(path));
+}
+
+function readPlainFile(path: string): Uint8Array {
+  const file = openSync(path, "r");
+  try {
+    const buffer = new Uint8Array(maxSecretBytes + 1);
+    let length = 0;
+    while (length < buffer.length) {
+      const bytesRead = readSync(file, buffer, length, buffer.length - length, null);
+      if (bytesRead === 0) {
+        return buffer.subarray(0, length);
+      }
+      length += bytesRead;
+    }
+    throw tooLarge();
+  } finally {
+    closeSync(file);
+  }
+}
+
+async function readAny(path: string): Promise<Uint8Array> {
   await using file = await open(path, "r");
-  return secretText(await readBounded(file));
+  return await readBounded(file);
+}
+
+function tooLarge(): SecretFileError {
+  return new SecretFileError(`the file is larger than ${maxSecretBytes} bytes`);
 }
 
 async function readBounded(file: FileHandle): Promise<Uint8Array> {
@@ -195,5 +226,5 @@ async function readBounded(file: FileHandle): Promise<Uint8Array> {
     }
     length += bytesRead;
   }
-  throw new SecretFileError(`the file is larger than ${maxSecretBytes} bytes`);
+  throw tooLarge();
 }

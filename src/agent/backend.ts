@@ -1,7 +1,11 @@
 import type { HostPort } from "../endpoint.ts";
 import type { Log } from "../log.ts";
 import type { AgentMetrics } from "../metrics.ts";
-import { connectFirst, DialError, resolve } from "./dial.ts";
+import { dials } from "./connect.ts";
+import { connectFirst } from "./dial.ts";
+import { DialError } from "./dial-error.ts";
+import { DialRoom } from "./dial-room.ts";
+import { resolve } from "./names.ts";
 import { makeProxyHeader, type ProxyProtocol } from "./proxy-header.ts";
 import { Quota } from "./quota.ts";
 import { socketShortage } from "./sockets.ts";
@@ -27,10 +31,13 @@ export interface BackendOptions {
 export class Backend {
   #options: BackendOptions;
   #exhaustion = new Quota(1, 1 / 60);
+  #room = new DialRoom();
   #addresses: { found: Promise<string[]>; until: number } | undefined;
 
   constructor(options: BackendOptions) {
     this.#options = options;
+    // Asked for before the first consumer comes: with a silent name server that takes longer than a consumer may wait.
+    this.#resolve().catch(() => {});
   }
 
   /** A new connection for the consumer at `from`, who connected to `to` (both absent when unknown). Rejects with StreamError. */
@@ -59,14 +66,20 @@ export class Backend {
 
   #exhausted(): void {
     this.#exhaustion.spend((suppressed) =>
-      this.#options.log.error("too many open files: new consumers are reset", { wires: wires.open, suppressed }),
+      this.#options.log.error("too many open files or dials: new consumers are reset", {
+        wires: wires.open,
+        dials: dials.inProgress,
+        suppressed,
+      }),
     );
   }
 
   async #dial(since: number): Promise<Wire> {
     const { endpoint, dialTimeout } = this.#options;
     const addresses = await this.#resolve();
-    return connectFirst(addresses, endpoint.port, Math.max(1, dialTimeout - (performance.now() - since)));
+    return connectFirst(addresses, endpoint.port, Math.max(1, dialTimeout - (performance.now() - since)), {
+      connect: (address, port) => this.#room.connect(address, port),
+    });
   }
 
   /** Consumers that come together share one look-up. */

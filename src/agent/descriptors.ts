@@ -14,19 +14,19 @@ let nextCount = 0;
 
 /** Whether `openWires` sockets leave at least `spare` descriptors free. Always true where /proc is absent. */
 export function hasDescriptors(openWires: number, spare: number): boolean {
-  return floor(openWires) + openWires + spare <= readLimit();
+  return floor(openWires) + openWires + spare <= openFileLimit();
 }
 
 /** Why `needed` sockets cannot be had together, also if none were open; undefined when they can. */
 export function descriptorShortage(openWires: number, needed: number): string | undefined {
   const enough = floor(openWires) + needed;
-  return enough <= readLimit()
+  return enough <= openFileLimit()
     ? undefined
-    : `open files are limited to ${readLimit()}, and serving a consumer takes ${enough} (ulimit -n, LimitNOFILE)`;
+    : `open files are limited to ${openFileLimit()}, and serving a consumer takes ${enough} (ulimit -n, LimitNOFILE)`;
 }
 
-/** Soft limit of open files (RLIMIT_NOFILE). */
-function readLimit(): number {
+/** Soft limit of open files (RLIMIT_NOFILE); infinite where /proc is absent. */
+export function openFileLimit(): number {
   if (limit === undefined) {
     try {
       const soft = /^Max open files\s+(\d+|unlimited)/m.exec(readFileSync("/proc/self/limits", "utf8"))?.[1];

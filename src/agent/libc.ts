@@ -17,6 +17,10 @@ function load() {
   try {
     const { i32, u32, u64, i64_fast, ptr } = FFIType;
     return dlopen("libc.so.6", {
+      socket: { args: [i32, i32, i32], returns: i32 },
+      connect: { args: [i32, ptr, u32], returns: i32 },
+      close: { args: [i32], returns: i32 },
+      __errno_location: { args: [], returns: ptr },
       setsockopt: { args: [i32, i32, i32, ptr, u32], returns: i32 },
       getsockopt: { args: [i32, i32, i32, ptr, ptr], returns: i32 },
       ioctl: { args: [i32, u64, ptr], returns: i32 },
@@ -24,11 +28,9 @@ function load() {
       pipe2: { args: [ptr, i32], returns: i32 },
       splice: { args: [i32, ptr, i32, ptr, u64, u32], returns: i64_fast },
       read: { args: [i32, ptr, u64], returns: i64_fast },
-      close: { args: [i32], returns: i32 },
       epoll_create1: { args: [i32], returns: i32 },
       epoll_ctl: { args: [i32, i32, i32, ptr], returns: i32 },
       epoll_wait: { args: [i32, ptr, i32, i32], returns: i32 },
-      socket: { args: [i32, i32, i32], returns: i32 },
     }).symbols;
   } catch (cause) {
     libcFailure = cause;

@@ -95,7 +95,7 @@ export class BoreTargetSession implements TargetSession {
     this.#accepting += 1;
     try {
       const { address, port, secret } = this.#identity;
-      const wire = await connectFirst([address], port, acceptTimeout);
+      const wire = await connectFirst([address], port, acceptTimeout, this.#core.way);
       wire.keepAlive(tunnelKeepAlive);
       const rest = await authenticate(wire, secret, id);
       this.#serve(wire, rest);

@@ -2,6 +2,7 @@ import type { Log } from "../log.ts";
 import type { AgentMetrics } from "../metrics.ts";
 import type { Backend } from "./backend.ts";
 import type { Streams } from "./streams.ts";
+import type { Way } from "./way.ts";
 
 /** What the parts of a target share. */
 export interface TargetCore {
@@ -9,6 +10,7 @@ export interface TargetCore {
   readonly metrics: AgentMetrics;
   readonly streams: Streams;
   readonly backend: Backend;
+  readonly way: Way;
   /** 16 bytes, hexadecimal: names this process. */
   readonly name: string;
   /** Milliseconds of silence after which a proxy is dead. */
@@ -34,7 +36,7 @@ export interface SessionEvents {
 /** A target's session with one proxy. */
 export interface TargetSession {
   readonly protocol: "netaminity" | "bore";
-  /** Numeric address of the proxy. */
+  /** Numeric address of the proxy; its name where an HTTP proxy leads to it. */
   readonly address: string;
   /** The proxy's process; undefined when it is a bore server. */
   readonly instance: number | undefined;

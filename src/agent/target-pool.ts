@@ -7,6 +7,7 @@ import { PoolSize } from "./pool.ts";
 import { type Message, type Messages, ProtocolError } from "./protocol.ts";
 import { tunnelKeepAlive } from "./socket-options.ts";
 import { hasRoomFor } from "./sockets.ts";
+import type { Way } from "./way.ts";
 import type { Wire } from "./wire.ts";
 
 /** Data connections being opened at once; more wait for their turn. */
@@ -15,9 +16,10 @@ const maxOpening = 256;
 const openTimeout = 5000;
 
 export interface PoolOptions {
-  /** Numeric address and port of the proxy that the session is with. */
+  /** Address and port of the proxy that the session is with, and how to get there. */
   address: string;
   port: number;
+  way: Way;
   /** The proxy's process, from its challenge. */
   instance: number;
   session: string;
@@ -110,10 +112,10 @@ export class TargetPool {
   }
 
   async #open(): Promise<void> {
-    const { address, port, session, key } = this.#options;
+    const { address, port, way, session, key } = this.#options;
     this.#opening += 1;
     try {
-      const wire = await connectFirst([address], port, openTimeout);
+      const wire = await connectFirst([address], port, openTimeout, way);
       if (this.#closed) {
         wire.reset();
         return;

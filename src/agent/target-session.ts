@@ -50,9 +50,10 @@ export class NetaminityTargetSession implements TargetSession {
     this.instance = identity.instance;
     this.secret = identity.secret;
     this.proxyAddress = identity.proxyAddress;
-    const { deadline, poolMin, poolMax } = core;
+    const { way, deadline, poolMin, poolMax } = core;
     this.#pool = new TargetPool({
       ...identity,
+      way,
       deadline,
       min: poolMin,
       max: poolMax,

@@ -3,20 +3,25 @@ import { errorText } from "../errors.ts";
 import type { Log } from "../log.ts";
 import type { AgentMetrics } from "../metrics.ts";
 import { type Secrets, suspicionAbout } from "../secret.ts";
+import type { Via } from "../via.ts";
 import { attach, ForeignServer, type Greeting, greet, RefusedByProxy } from "./attach.ts";
 import { toHex } from "./auth.ts";
 import { Backend } from "./backend.ts";
 import { type Backoff, makeBackoff } from "./backoff.ts";
-import { connectFirst, DialError, dialRepeatedly, dialTimeout, resolve } from "./dial.ts";
+import { connectFirst, dialRepeatedly, dialTimeout } from "./dial.ts";
+import { DialError } from "./dial-error.ts";
 import type { ProxyProtocol } from "./proxy-header.ts";
 import { StreamError, Streams } from "./streams.ts";
 import type { SessionEvents, TargetCore, TargetSession } from "./target-core.ts";
+import { measureTarget } from "./target-gauges.ts";
 import { Waits } from "./waits.ts";
-import { wires } from "./wire.ts";
+import { type Way, wayOut } from "./way.ts";
 
 export interface TargetOptions {
   /** Rendezvous port of the proxy. */
   proxyEndpoint: HostPort;
+  /** The HTTP proxy that leads there. */
+  via?: Via | undefined;
   /** The backend. */
   endpoint: HostPort;
   secrets: Secrets;
@@ -67,6 +72,7 @@ class Target implements TargetCore, TargetRole {
   readonly metrics: AgentMetrics;
   readonly streams: Streams;
   readonly backend: Backend;
+  readonly way: Way;
   readonly name = toHex(crypto.getRandomValues(new Uint8Array(16)));
   readonly deadline: number;
   readonly poolMin: number;
@@ -97,9 +103,14 @@ class Target implements TargetCore, TargetRole {
     this.poolMin = options.poolMin;
     this.poolMax = options.poolMax;
     this.borePort = options.borePort;
+    this.way = wayOut(options.via);
     this.streams = new Streams(log, metrics);
     this.backend = new Backend({ endpoint, dialTimeout, sendProxyProtocol, log, metrics });
-    this.#measure();
+    measureTarget(metrics, {
+      current: () => this.#current,
+      sessions: () => this.#older.size + this.#serving().length,
+      isDraining: () => this.#stopped,
+    });
     void this.#run();
   }
 
@@ -155,7 +166,7 @@ class Target implements TargetCore, TargetRole {
     const { proxyEndpoint, secrets } = this.#options;
     let refusal: RefusedByProxy | undefined;
     for (const secret of secrets.current) {
-      const greeting = await greet(await dialRepeatedly(proxyEndpoint, dialTimeout, dialAgain));
+      const greeting = await greet(await dialRepeatedly(proxyEndpoint, dialTimeout, dialAgain, this.way));
       try {
         await this.#attach(greeting, secret);
         return;
@@ -173,9 +184,9 @@ class Target implements TargetCore, TargetRole {
     if (session.instance === undefined) return;
     const isCurrentSecret = session.secret === secrets.current[0];
     try {
-      const addresses = await resolve(proxyEndpoint.host, checkTimeout);
+      const addresses = await this.way.resolve(proxyEndpoint.host, checkTimeout);
       const first = addresses.includes(session.address) ? [session.address] : addresses;
-      const greeting = await greet(await connectFirst(first, proxyEndpoint.port, checkTimeout));
+      const greeting = await greet(await connectFirst(first, proxyEndpoint.port, checkTimeout, this.way));
       // An attachment that comes late would take the place of the one that is made instead.
       cut.addEventListener("abort", () => greeting.wire.reset());
       if (cut.aborted || (greeting.instance === session.instance && isCurrentSecret)) greeting.wire.reset();
@@ -282,17 +293,5 @@ class Target implements TargetCore, TargetRole {
     const suspicion = isRefusal ? suspicionAbout(this.#options.secrets) : undefined;
     this.log.warn(what, { proxy, reason: this.#problem, suspicion, retryInMilliseconds: wait });
     return wait;
-  }
-
-  #measure(): void {
-    const { metrics } = this;
-    const pool = (key: keyof TargetSession["pool"]) => () => this.#current?.pool[key] ?? 0;
-    metrics.gauge("sessions", "Sessions that are up.", () => this.#older.size + this.#serving().length);
-    metrics.gauge("pool_idle", "Idle data connections.", pool("idle"));
-    metrics.gauge("pool_opening", "Target: data connections on their way.", pool("opening"));
-    metrics.gauge("pool_size", "Target: idle data connections it wants to keep.", pool("wanted"));
-    metrics.gauge("session_rtt_seconds", "Round trip to the peer.", () => (this.#current?.roundTrip ?? 0) / 1000);
-    metrics.gauge("draining", "1 while the process drains.", () => (this.#stopped ? 1 : 0));
-    metrics.gauge("buffered_bytes", "Bytes held because a receiver is slower than its sender.", () => wires.buffered);
   }
 }

@@ -92,6 +92,11 @@ export class Wire {
     return { host: plainAddress(this.#socket.localAddress), port: this.#socket.localPort };
   }
 
+  /** Another machine passes everything on: from now on the peer is the one behind it. */
+  leadsTo(remote: HostPort): void {
+    this.#remote = remote;
+  }
+
   /** Writes all of `chunk`, now or later; a wire that is closed swallows it. False when a part has to wait for `drained`: the caller then pauses its source. */
   write(chunk: Uint8Array): boolean {
     if (!this.open) return true;

@@ -12,8 +12,9 @@ import { probe } from "../doctor/probe.ts";
 import { diagnosisJson, diagnosisText } from "../doctor/report.ts";
 import { createLog } from "../log.ts";
 import { openSecrets } from "../secret.ts";
+import { proxyVariable } from "../via.ts";
 import { print } from "./print.ts";
-import { answeredHelp, settingsOf } from "./settings.ts";
+import { answeredHelp, meantVia, settingsOf } from "./settings.ts";
 
 type Settings = Values<typeof doctorRole.settings>;
 
@@ -63,11 +64,16 @@ async function inCluster({ kind, name }: Patient, settings: Settings): Promise<D
   }
 }
 
-async function byHand({ proxyEndpoint, endpoint, secret: value, secretFile: file }: Settings): Promise<Diagnosis> {
+async function byHand(settings: Settings): Promise<Diagnosis> {
+  const { proxyEndpoint, endpoint, secret: value, secretFile: file } = settings;
+  const via = meantVia(settings.via);
   let secret: string | undefined;
   if (value !== undefined || file !== undefined) {
     await using secrets = await openSecrets({ value, file, log: createLog({ level: "error", format: "pretty" }) });
     secret = secrets.current[0];
   }
-  return diagnose("target by hand", byHandPath(await examineByHand({ proxyEndpoint, endpoint, secret })));
+  return diagnose(
+    "target by hand",
+    byHandPath(await examineByHand({ proxyEndpoint, via, variable: proxyVariable(process.env), endpoint, secret })),
+  );
 }

@@ -3,9 +3,10 @@ import { readSettings } from "../config/read.ts";
 import { allSettingNames } from "../config/roles.ts";
 import type { Role, Table, Values } from "../config/table.ts";
 import { version } from "../config/version.ts";
-import { errorText, stackOf } from "../errors.ts";
+import { errorText, stackOf, UsageError } from "../errors.ts";
 import { createLog, type Log, type LogFormat, type LogLevel } from "../log.ts";
 import { openSecrets } from "../secret.ts";
+import { parseVia, proxyVariable, type Via } from "../via.ts";
 import { endOnDefect } from "./defects.ts";
 import { programName } from "./program.ts";
 
@@ -55,6 +56,24 @@ export function agentSecrets(
 ): ReturnType<typeof openSecrets> {
   const { secret: value, secretFile: file, previousSecretFile: previousFile } = settings;
   return openSecrets({ value, file, previousFile, log });
+}
+
+/** The HTTP proxy that the setting `via` means. Throws UsageError when the environment names none that can be used. */
+export function meantVia(given: Via | "environment" | undefined): Via | undefined {
+  if (given !== "environment") return given;
+  const variable = proxyVariable(process.env);
+  if (variable === undefined) {
+    throw new UsageError(
+      "via is environment, but HTTPS_PROXY is not set; accepted: that variable, or http://HOST:PORT",
+    );
+  }
+  const via = parseVia(process.env[variable] ?? "");
+  if (via === undefined) {
+    throw new UsageError(
+      `via is environment, but ${variable} cannot be used; accepted: http://[USER:PASSWORD@]HOST:PORT`,
+    );
+  }
+  return via;
 }
 
 /** Reads the settings of a tool. Variables that belong to nothing are not worth a line there. */

@@ -7,7 +7,7 @@ import { createMetrics } from "../metrics.ts";
 import { listenForStop } from "./lifetime.ts";
 import { resolveListen } from "./listen.ts";
 import { serveUntilStopped } from "./serve.ts";
-import { agentSecrets, answeredHelp, settingsAndLog } from "./settings.ts";
+import { agentSecrets, answeredHelp, meantVia, settingsAndLog } from "./settings.ts";
 
 export const targetCommand = defineCommand({
   meta: { name: targetRole.name, description: targetRole.summary },
@@ -21,12 +21,14 @@ async function runTarget(args: readonly string[]): Promise<void> {
   const stop = listenForStop();
   const { settings, log } = settingsAndLog(targetRole, args);
   const { proxyEndpoint, endpoint, drainTimeout } = settings;
+  const via = meantVia(settings.via);
   const healthListen = await resolveListen("health-listen", settings.healthListen, log);
   await using secrets = await agentSecrets(settings, log);
   const metrics = createMetrics();
   reportGuarantees(log, metrics);
   const role = await startTarget({
     proxyEndpoint,
+    via,
     endpoint,
     secrets,
     deadline: settings.deadline,

@@ -1,5 +1,5 @@
 import { bothEnds, everyTool, namespaceName, outputFormat } from "./common.ts";
-import { boolean, file, type Kind, remoteEndpoint } from "./kinds.ts";
+import { boolean, file, httpProxy, type Kind, remoteEndpoint } from "./kinds.ts";
 import { optional, type Role, withDefault } from "./table.ts";
 
 /** What the doctor is asked about. */
@@ -48,6 +48,10 @@ const settings = {
   ...everyTool,
   proxyEndpoint: optional(remoteEndpoint, "By hand: the rendezvous that a target would connect to.", {
     sources: ["flag", "environment"],
+  }),
+  via: optional(httpProxy, "By hand: the HTTP proxy through which a target would connect to the rendezvous.", {
+    sources: ["flag", "environment"],
+    confidential: true,
   }),
   endpoint: optional(remoteEndpoint, "By hand: the backend that a target would connect to.", {
     sources: ["flag", "environment"],

@@ -1,4 +1,5 @@
 import { type HostPort, parseHostPort } from "../endpoint.ts";
+import { parseVia, type Via } from "../via.ts";
 
 /** A type of setting: how its text is read and how that is explained. */
 export interface Kind<Value> {
@@ -84,6 +85,14 @@ export const remoteEndpoint: Kind<HostPort> = {
     const endpoint = parseHostPort(given);
     return endpoint?.port === 0 ? undefined : endpoint;
   },
+};
+
+/** An HTTP proxy, or the word for the one that the environment names. */
+export const httpProxy: Kind<Via | "environment"> = {
+  placeholder: "URL|environment",
+  accepted:
+    "http://HOST:PORT or http://USER:PASSWORD@HOST:PORT of an HTTP proxy that knows CONNECT, or environment (the one that HTTPS_PROXY names)",
+  parse: (given) => (given === "environment" ? given : parseVia(given)),
 };
 
 /** Where to listen: port 0 lets the system choose one, `:PORT` means every address. */

@@ -1,9 +1,16 @@
 import { bothEnds, everyRole } from "./common.ts";
-import { integer, oneOf, remoteEndpoint } from "./kinds.ts";
+import { httpProxy, integer, oneOf, remoteEndpoint } from "./kinds.ts";
 import { optional, type Role, required, withDefault } from "./table.ts";
 
 const settings = {
   proxyEndpoint: required(remoteEndpoint, "The rendezvous of the proxy to connect to."),
+  via: optional(
+    httpProxy,
+    "HTTP proxy that leads to the rendezvous, when nothing else leads out; never used for the backend.",
+    {
+      confidential: true,
+    },
+  ),
   endpoint: required(remoteEndpoint, "The backend that consumers are carried to."),
   ...bothEnds,
   poolMin: withDefault(integer(0, 1024), "2", "Least number of idle data connections kept ready."),

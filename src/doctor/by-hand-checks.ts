@@ -10,6 +10,9 @@ export type SecretAnswer = { objection: string | undefined; suspicion?: string |
 export interface ByHandFacts {
   proxy?: {
     endpoint: string;
+    /** The HTTP proxy that leads there, and the variable that names one for other programs. */
+    via?: string;
+    variable?: string;
     /** Numeric addresses. */
     name: Step<readonly string[]>;
     /** The address that answered. */
@@ -30,12 +33,13 @@ export function byHandPath({ proxy, backend }: ByHandFacts): Check[] {
   ];
 }
 
-function proxyLinks({ endpoint, name, tcp, protocol, secret }: NonNullable<ByHandFacts["proxy"]>): Check[] {
+function proxyLinks(proxy: NonNullable<ByHandFacts["proxy"]>): Check[] {
+  const { endpoint, via, name, tcp, protocol, secret } = proxy;
   return [
-    nameLink("name", endpoint, name),
+    via === undefined ? nameLink("name", endpoint, name) : ok("name", `${endpoint} is for ${via} to resolve`),
     stepLink("tcp", tcp, "name", {
-      gave: (address) => `${address} accepts connections`,
-      next: "See that the proxy runs, that the port is right, and that no firewall on the way refuses or drops it.",
+      gave: (address) => `${address} accepts connections${via === undefined ? "" : ` via ${via}`}`,
+      next: reachNext(proxy),
     }),
     stepLink("protocol", protocol, "tcp", {
       gave: () => "a netaminity proxy answers",
@@ -45,6 +49,13 @@ function proxyLinks({ endpoint, name, tcp, protocol, secret }: NonNullable<ByHan
       ? skipped("secret", "neither --secret-file nor NETAMINITY_SECRET was given")
       : secretLink(secret),
   ];
+}
+
+function reachNext({ via, variable }: NonNullable<ByHandFacts["proxy"]>): string {
+  if (via !== undefined) return `See that ${via} lets CONNECT through to this host and port, and that the proxy runs.`;
+  const next = "See that the proxy runs, that the port is right, and that no firewall on the way refuses or drops it.";
+  if (variable === undefined) return next;
+  return `${next} ${variable} is set, perhaps since only an HTTP proxy leads out: a target uses it only with --via environment.`;
 }
 
 function secretLink(secret: Step<SecretAnswer> | undefined): Check {

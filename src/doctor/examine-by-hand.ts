@@ -1,30 +1,43 @@
 import { type Greeting, greet, instanceOf } from "../agent/attach.ts";
-import { connectFirst, dialTimeout, resolve } from "../agent/dial.ts";
+import { connectFirst, dialTimeout } from "../agent/dial.ts";
 import { objectionToSecret } from "../agent/inspect.ts";
+import { resolve } from "../agent/names.ts";
+import { wayOut } from "../agent/way.ts";
 import { formatHostPort, type HostPort } from "../endpoint.ts";
 import { errorText } from "../errors.ts";
 import { suspicionOf } from "../secret-text.ts";
+import { type Via, viaText } from "../via.ts";
 import type { ByHandFacts, SecretAnswer, Step } from "./by-hand-checks.ts";
 
 /** Tries what a target run by hand would do, step by step; each has the deadline that it has there. Opens no session. */
 export async function examineByHand(options: {
   proxyEndpoint: HostPort | undefined;
+  /** The HTTP proxy that leads there. */
+  via?: Via | undefined;
+  /** The variable that names an HTTP proxy which other programs would use. */
+  variable?: string | undefined;
   endpoint: HostPort | undefined;
   secret: string | undefined;
 }): Promise<ByHandFacts> {
-  const { proxyEndpoint, endpoint, secret } = options;
+  const { proxyEndpoint, via, variable, endpoint, secret } = options;
   const [proxy, backend] = await Promise.all([
-    proxyEndpoint && examineProxy(proxyEndpoint, secret),
+    proxyEndpoint && examineProxy(proxyEndpoint, via, secret),
     endpoint && examineBackend(endpoint),
   ]);
-  return { ...(proxy !== undefined && { proxy }), ...(backend !== undefined && { backend }) };
+  const detour = { ...(via !== undefined && { via: viaText(via) }), ...(variable !== undefined && { variable }) };
+  return { ...(proxy !== undefined && { proxy: { ...proxy, ...detour } }), ...(backend !== undefined && { backend }) };
 }
 
-async function examineProxy(to: HostPort, secret: string | undefined): Promise<NonNullable<ByHandFacts["proxy"]>> {
+async function examineProxy(
+  to: HostPort,
+  via: Via | undefined,
+  secret: string | undefined,
+): Promise<NonNullable<ByHandFacts["proxy"]>> {
   const endpoint = formatHostPort(to);
-  const name = await step(() => resolve(to.host, dialTimeout));
+  const way = wayOut(via);
+  const name = await step(() => way.resolve(to.host, dialTimeout));
   if ("failed" in name) return { endpoint, name };
-  const wire = await step(() => connectFirst(name.gave, to.port, dialTimeout));
+  const wire = await step(() => connectFirst(name.gave, to.port, dialTimeout, way));
   if ("failed" in wire) return { endpoint, name, tcp: wire };
   const tcp: Step<string> = { gave: formatHostPort(wire.gave.remote) };
   const greeting = await step(() => greet(wire.gave));

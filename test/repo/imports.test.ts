@@ -7,7 +7,7 @@ const all = [...imports.values()].flat();
 
 /** Parts of the program and what each may import beside itself; a name with a dot is a file of src. */
 const allowed: Readonly<Record<string, readonly string[]>> = {
-  agent: ["endpoint.ts", "errors.ts", "log.ts", "metrics.ts", "names.ts", "secret.ts"],
+  agent: ["endpoint.ts", "errors.ts", "log.ts", "metrics.ts", "names.ts", "secret.ts", "via.ts"],
   api: ["endpoint.ts", "errors.ts", "names.ts"],
   desired: ["api", "endpoint.ts", "names.ts"],
   plan: ["api", "desired", "endpoint.ts", "names.ts", "secret-text.ts"],
@@ -24,8 +24,9 @@ const allowed: Readonly<Record<string, readonly string[]>> = {
     "operator",
     "plan",
     "secret-text.ts",
+    "via.ts",
   ],
-  config: ["endpoint.ts", "errors.ts", "log.ts", "names.ts"],
+  config: ["endpoint.ts", "errors.ts", "log.ts", "names.ts", "via.ts"],
   commands: [
     "agent",
     "api",
@@ -37,7 +38,7 @@ const allowed: Readonly<Record<string, readonly string[]>> = {
     "log.ts",
     "metrics.ts",
     "names.ts",
-  ].concat(["operator", "plan", "secret.ts"]),
+  ].concat(["operator", "plan", "secret.ts", "via.ts"]),
 };
 
 /** `src/agent/pipe.ts` -> `agent`, `src/log.ts` -> `log.ts`. */

@@ -112,7 +112,7 @@ export async function listenTcp(options: ListenOptions = {}): Promise<TcpServer>
 }
 
 /** Answers every byte with itself, and FIN with FIN. */
-export function listenEcho(options: { host?: string } = {}): Promise<TcpServer> {
+export function listenEcho(options: { host?: string; port?: number } = {}): Promise<TcpServer> {
   return listenTcp({
     ...options,
     keep: false,

@@ -77,6 +77,7 @@ function targetEnvironment(options: TargetOptions): Record<string, string> {
   return {
     ...sharedEnvironment(options),
     NETAMINITY_PROXY_ENDPOINT: formatHostPort(options.proxy),
+    ...(options.via !== undefined && { NETAMINITY_VIA: options.via }),
     NETAMINITY_ENDPOINT: formatHostPort(options.backend),
     ...(options.borePort !== undefined && { NETAMINITY_BORE_PORT: String(options.borePort) }),
     NETAMINITY_POOL_MIN: String(options.poolMin ?? 2),

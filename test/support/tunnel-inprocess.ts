@@ -3,6 +3,7 @@ import { startTarget } from "../../src/agent/target.ts";
 import { startHealth } from "../../src/health.ts";
 import type { Log, LogFields } from "../../src/log.ts";
 import { createMetrics } from "../../src/metrics.ts";
+import { parseVia } from "../../src/via.ts";
 import { createLogBook, type WritableLogBook } from "./process.ts";
 import { eventually } from "./tcp-wait.ts";
 import { goodSecret, type Implementation, type RoleOptions } from "./tunnel.ts";
@@ -90,6 +91,7 @@ export const inProcess: Implementation = {
     const role = await startTarget({
       ...given,
       proxyEndpoint: options.proxy,
+      via: options.via === undefined ? undefined : parseVia(options.via),
       endpoint: options.backend,
       borePort: options.borePort,
       poolMin: options.poolMin ?? 2,

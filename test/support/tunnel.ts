@@ -27,6 +27,8 @@ export type ProxyProtocol = "off" | "v1" | "v2";
 export interface TargetOptions extends RoleOptions {
   proxy: HostPort;
   backend: HostPort;
+  /** URL of an HTTP proxy that leads to the proxy. */
+  via?: string;
   /** Accept a stock bore server and ask it for this port, 0 = any; default: only a netaminity proxy is accepted. */
   borePort?: number;
   poolMin?: number;

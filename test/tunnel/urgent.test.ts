@@ -19,8 +19,6 @@ interface Piece {
 const ordinary = (size: number, seed: number): Piece => ({ bytes: pattern(size, seed), urgent: false });
 const urgent = (size: number, seed: number): Piece => ({ bytes: pattern(size, seed), urgent: true });
 
-const greeting = Buffer.from("220 ready\r\n");
-
 const digest = (bytes: Uint8Array) => `${bytes.byteLength} bytes, sha256 ${Bun.SHA256.hash(bytes, "hex")}`;
 
 async function sendAll(socket: TcpSocket, pieces: readonly Piece[]): Promise<void> {
@@ -61,19 +59,14 @@ async function urgentPair(rig: Rig): Promise<{ consumer: TcpSocket; server: TcpS
 
 function cases(kind: TunnelKind): void {
   test.each(kinds)("urgent bytes stay in the stream, in order: $name", async ({ pieces }) => {
-    await using rig = await openRig(kind, { onOpen: (socket) => void socket.send(greeting) });
+    await using rig = await openRig(kind);
     const { consumer, server } = await urgentPair(rig);
-    // The target has its connection to the backend in hand then.
-    await consumer.untilReceived(greeting.byteLength);
     await Promise.all([sendAll(consumer, pieces), sendAll(server, pieces)]);
     await Promise.all([consumer.untilClosed(20_000), server.untilClosed(20_000)]);
     const sent = Buffer.concat(pieces.map(({ bytes }) => bytes));
-    for (const [end, expected] of [
-      [server, sent],
-      [consumer, Buffer.concat([greeting, sent])],
-    ] as const) {
+    for (const end of [consumer, server]) {
       expect({ fin: end.fin, reset: end.reset }).toEqual({ fin: true, reset: undefined });
-      expect(digest(end.bytes())).toBe(digest(expected));
+      expect(digest(end.bytes())).toBe(digest(sent));
     }
   });
 

@@ -1,0 +1,182 @@
+import { type Pointer, ptr, read } from "bun:ffi";
+import { constants } from "node:os";
+import type { Socket, TCPSocketConnectOptions } from "bun";
+import { hasDescriptors } from "./descriptors.ts";
+import { libc } from "./libc.ts";
+import { sockaddr } from "./socket-address.ts";
+import { keepUrgentInline } from "./socket-options.ts";
+import { Wire, wires } from "./wire.ts";
+import { wireHandlers } from "./wire-handlers.ts";
+
+/** A connection on its way. Whoever asked for it either takes the wire, and sets its owner at once, or gives it up. */
+export interface Attempt {
+  /** Rejects with ConnectFailed. */
+  readonly wire: Promise<Wire>;
+  /** Closes the descriptor, in whatever state it is; the promise rejects. */
+  giveUp(): void;
+}
+
+/** No connection; `code` is the system's word for the cause (ECONNREFUSED, EHOSTUNREACH, EMFILE and so on). */
+export class ConnectFailed extends Error {
+  override readonly name = "ConnectFailed";
+
+  constructor(
+    readonly code: string,
+    options?: ErrorOptions,
+  ) {
+    super(`connect: ${code}`, options);
+  }
+}
+
+/** Totals over the process. */
+export const dials = {
+  /** Descriptors of connections on their way. */
+  inProgress: 0,
+};
+
+/** Numbers of Linux on amd64 and arm64. */
+const SOCK_STREAM = 1;
+const SOCK_NONBLOCK = 0o4000;
+const SOCK_CLOEXEC = 0o2000000;
+const IPPROTO_TCP = 6;
+const EINPROGRESS = 115;
+
+/** Where the C library keeps the cause of the last failed call of this thread. */
+const errnoAt = (libc?.__errno_location() ?? undefined) as Pointer | undefined;
+
+const errorNames = new Map(Object.entries(constants.errno).map(([name, number]) => [number, name]));
+
+/** What this system says about a failed connect is the true cause; otherwise Bun calls all of them ECONNREFUSED (measured with 1.4.5). */
+export const knowsCauses = errnoAt !== undefined;
+
+/** Connects to a numeric address. */
+export function connectWire(address: string, port: number): Attempt {
+  // Bun would call a lack of descriptors ECONNREFUSED (measured with 1.4.5).
+  if (!hasDescriptors(wires.open + dials.inProgress, 0)) return failedAttempt("EMFILE");
+  const to = sockaddr(address, port);
+  return to === undefined || errnoAt === undefined ? connectByBun(address, port) : connectByKernel(to, errnoAt);
+}
+
+function failedAttempt(code: string): Attempt {
+  return { wire: Promise.reject(new ConnectFailed(code)), giveUp() {} };
+}
+
+/**
+ * Bun shows nothing of a connection before it is there: one that nobody answers would keep its descriptor for the two minutes that the kernel goes on
+ * trying. So the socket is made here, and Bun gets it on its way: it reports `drain` when it is connected, `close` with the cause when that failed,
+ * and `terminate` closes it at any time (measured with 1.4.5).
+ */
+function connectByKernel(to: Uint8Array, errno: Pointer): Attempt {
+  const fd = libc?.socket(to[0] ?? 0, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, IPPROTO_TCP) ?? -1;
+  if (fd < 0) return failedAttempt(errorName(errno));
+  // Before the first byte can come: of two urgent ones at the very beginning the kernel would drop the first.
+  keepUrgentInline(fd);
+  if (libc?.connect(fd, ptr(to), to.byteLength) !== 0 && read.i32(errno, 0) !== EINPROGRESS) {
+    const cause = errorName(errno);
+    libc?.close(fd);
+    return failedAttempt(cause);
+  }
+  const outcome = new Outcome();
+  let socket: Socket<Wire> | undefined;
+  // Bun takes a descriptor, its types do not say so yet.
+  const given: Omit<TCPSocketConnectOptions<Wire>, "hostname" | "port"> & { fd: number } = {
+    fd,
+    allowHalfOpen: true,
+    socket: {
+      ...wireHandlers,
+      open(opened) {
+        socket = opened;
+        if (outcome.isUnwanted) opened.terminate();
+      },
+      drain(opened) {
+        if (opened.data === undefined) outcome.connected(opened);
+        else opened.data.onDrain();
+      },
+      close(closed, cause) {
+        if (closed.data === undefined) outcome.failed(cause);
+        else closed.data.onClose(cause);
+      },
+    },
+  };
+  void Bun.connect(given as unknown as TCPSocketConnectOptions<Wire>).catch((cause) => outcome.failed(cause));
+  return { wire: outcome.wire, giveUp: () => outcome.giveUp(() => socket?.terminate()) };
+}
+
+function errorName(errno: Pointer): string {
+  const number = read.i32(errno, 0);
+  return errorNames.get(number) ?? `error ${number}`;
+}
+
+/** Without the system's library, or for an address with a zone: what is given up keeps its descriptor until the kernel gives up too. */
+function connectByBun(address: string, port: number): Attempt {
+  const outcome = new Outcome();
+  Bun.connect<Wire>({
+    hostname: address,
+    port,
+    allowHalfOpen: true,
+    socket: {
+      ...wireHandlers,
+      open(opened) {
+        outcome.connected(opened);
+        if (opened.data !== undefined) keepUrgentInline(opened.data.descriptor);
+      },
+      close: (closed, cause) => closed.data?.onClose(cause),
+      connectError() {},
+    },
+  }).catch((cause) => outcome.failed(cause));
+  return { wire: outcome.wire, giveUp: () => outcome.giveUp(() => {}) };
+}
+
+/** How an attempt ends: once, whatever Bun reports how often. */
+class Outcome {
+  #result = Promise.withResolvers<Wire>();
+  isUnwanted = false;
+  #isOver = false;
+
+  constructor() {
+    dials.inProgress += 1;
+    // Whoever gave up does not listen any more.
+    this.#result.promise.catch(() => {});
+  }
+
+  get wire(): Promise<Wire> {
+    return this.#result.promise;
+  }
+
+  connected(socket: Socket<Wire>): void {
+    this.#over();
+    if (this.isUnwanted) socket.terminate();
+    else if (isOwnEnd(socket)) {
+      socket.terminate();
+      this.failed(Object.assign(new Error("the connection met itself"), { code: "ECONNREFUSED" }));
+    } else {
+      socket.data = new Wire(socket);
+      this.#result.resolve(socket.data);
+    }
+  }
+
+  failed(cause: unknown): void {
+    this.#over();
+    const code = cause instanceof Error && "code" in cause ? String(cause.code) : "ECONNABORTED";
+    this.#result.reject(new ConnectFailed(code, { cause }));
+  }
+
+  giveUp(close: () => void): void {
+    this.isUnwanted = true;
+    this.#result.reject(new ConnectFailed("ECANCELED"));
+    close();
+  }
+
+  #over(): void {
+    if (!this.#isOver) dials.inProgress -= 1;
+    this.#isOver = true;
+  }
+}
+
+/**
+ * A connection to a port of this machine where nobody listens meets itself when the kernel happens to choose that very port for our end
+ * (simultaneous open, RFC 9293 section 3.5): whoever speaks into it hears himself.
+ */
+function isOwnEnd(socket: Socket<Wire>): boolean {
+  return socket.localPort === socket.remotePort && socket.localAddress === socket.remoteAddress;
+}
