@@ -20,11 +20,8 @@ export interface Attempt {
 export class ConnectFailed extends Error {
   override readonly name = "ConnectFailed";
 
-  constructor(
-    readonly code: string,
-    options?: ErrorOptions,
-  ) {
-    super(`connect: ${code}`, options);
+  constructor(readonly code: string) {
+    super(code);
   }
 }
 
@@ -116,10 +113,7 @@ function connectByBun(address: string, port: number): Attempt {
     allowHalfOpen: true,
     socket: {
       ...wireHandlers,
-      open(opened) {
-        outcome.connected(opened);
-        if (opened.data !== undefined) keepUrgentInline(opened.data.descriptor);
-      },
+      open: (opened) => outcome.connected(opened),
       close: (closed, cause) => closed.data?.onClose(cause),
       connectError() {},
     },
@@ -147,8 +141,8 @@ class Outcome {
     this.#over();
     if (this.isUnwanted) socket.terminate();
     else if (isOwnEnd(socket)) {
-      socket.terminate();
       this.failed(Object.assign(new Error("the connection met itself"), { code: "ECONNREFUSED" }));
+      socket.terminate();
     } else {
       socket.data = new Wire(socket);
       this.#result.resolve(socket.data);
@@ -158,7 +152,7 @@ class Outcome {
   failed(cause: unknown): void {
     this.#over();
     const code = cause instanceof Error && "code" in cause ? String(cause.code) : "ECONNABORTED";
-    this.#result.reject(new ConnectFailed(code, { cause }));
+    this.#result.reject(new ConnectFailed(code));
   }
 
   giveUp(close: () => void): void {

@@ -10,14 +10,15 @@ const program = `
     name: "no system library",
     setup: (build) => build.onLoad({ filter: /agent.libc\\.ts$/ }, () => ({ contents: "export const libc = undefined;", loader: "ts" })),
   });
-  const { connectWire, listenWires } = await import(${JSON.stringify(join(agent, "sockets.ts"))});
+  const { listenWires } = await import(${JSON.stringify(join(agent, "sockets.ts"))});
+  const { connectWire } = await import(${JSON.stringify(join(agent, "connect.ts"))});
   const accepted = Promise.withResolvers();
   const keepAlive = process.env.SECONDS === undefined ? undefined : Number(process.env.SECONDS);
   const listener = listenWires(
     { host: "127.0.0.1", port: 0 },
     { spareDescriptors: () => 0, keepAlive, accept: accepted.resolve, exhausted() {} },
   );
-  await connectWire("127.0.0.1", listener.port);
+  await connectWire("127.0.0.1", listener.port).wire;
   const wire = await accepted.promise;
   const hex = (port) => port.toString(16).toUpperCase().padStart(4, "0");
   const rows = (await Bun.file("/proc/net/tcp").text()).split("\\n").map((row) => row.trim().split(/\\s+/));
