@@ -17,7 +17,7 @@ function firstWords(implementation: Implementation): void {
       onOpen: (socket) => void socket.send(together(challenge, { Hello: 4321 }, { Error: "no more" })).catch(() => {}),
     });
     await using backend = await listenTcp();
-    await using target = await implementation.startTarget({ proxy: fake, backend });
+    await using target = await implementation.startTarget({ proxy: fake, backend, borePort: 0 });
     await untilMetric(target, "netaminity_sessions_lost_total", { reason: "ProtocolError" }, (count) => count >= 4);
     await untilMetric(target, "netaminity_sessions", {}, (count) => count === 0);
     expect(target.log.text()).toContain("the server reported an error");
@@ -27,7 +27,7 @@ function firstWords(implementation: Implementation): void {
   test("a target serves a server whose heartbeat comes together with its greeting", async () => {
     await using fake = await listenTcp();
     await using backend = await listenTcp();
-    await using target = await implementation.startTarget({ proxy: fake, backend });
+    await using target = await implementation.startTarget({ proxy: fake, backend, borePort: 0 });
     const peer = peerOn(await fake.accept());
     await peer.say({ Challenge: "3f1d9e7a-52c4-4b6e-9a01-7c2d8e5f6a90" });
     await peer.heard(1);
