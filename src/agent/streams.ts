@@ -114,10 +114,10 @@ export class Streams {
   #report({ stream, peer, since }: StreamFacts, { cause, side }: PipeEnd, pipe?: Pipe): void {
     const result = cause === undefined ? "completed" : cause instanceof StreamError ? cause.result : "reset";
     this.#metrics.streams.inc({ result });
-    const from = side === "left" ? "consumer" : "backend side";
-    const reason =
-      cause === undefined || cause instanceof StreamError ? cause?.message : `${from}: ${errorText(cause)}`;
     this.#lines.spend((suppressed) => {
+      const from = side === "left" ? "consumer" : "backend side";
+      const reason =
+        cause === undefined || cause instanceof StreamError ? cause?.message : `${from}: ${errorText(cause)}`;
       const fields = {
         stream,
         peer,
