@@ -19,6 +19,8 @@ async function writeOn(socket: TcpSocket): Promise<void> {
   while (!socket.closed) {
     try {
       await socket.send(block);
+      // A socket that takes everything at once would leave no time to readers and timers.
+      await new Promise(setImmediate);
     } catch {
       // The stream is over.
       return;
