@@ -257,14 +257,14 @@ function move(flow: BulkFlow): Outcome {
   const { source, sink } = flow;
   if (!sink.isClear) return "full";
   if (!source.open || !canSplice()) return "stuck";
-  const place = bulk.get(flow);
-  const isWatched = place !== undefined && (place.watched !== undefined || (isOurs(flow) && watch(flow, place)));
+  const known = bulk.get(flow);
+  if (known !== undefined && isOurs(flow)) watch(flow, known);
   // Asked before anything is taken: a move would meet the end or the error of an empty source, and use up what Bun is to report.
   const waiting = bytesWaiting(source.descriptor);
-  return waiting < (isWatched ? 1 : large) ? "dry" : moveOf(waiting, touch(flow), flow, isWatched);
+  return waiting < (known?.watched === undefined ? large : 1) ? "dry" : moveOf(waiting, touch(flow), flow);
 }
 
-function moveOf(waiting: number, place: Place, flow: BulkFlow, isWatched: boolean): Outcome {
+function moveOf(waiting: number, place: Place, flow: BulkFlow): Outcome {
   const { source, sink } = flow;
   const { bytes, writable } = appetiteOf(sink.descriptor, place.attempt, bulk.size);
   if (!writable && place.watched !== undefined && watched.awaitRoom(place.watched)) {
@@ -279,7 +279,7 @@ function moveOf(waiting: number, place: Place, flow: BulkFlow, isWatched: boolea
     flow.forward(left);
   }
   if (!sink.isClear) return "full";
-  if (!isWatched) return "more";
+  if (place.watched === undefined) return "more";
   flows.get(flow)?.add(taken);
   // What came meanwhile is told by the next look at the watched sources.
   return taken >= waiting ? "dry" : "more";

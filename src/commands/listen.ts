@@ -35,11 +35,19 @@ class NoIpv6Error extends Error {
   readonly code = "EAFNOSUPPORT";
 }
 
+let ipv6: boolean | undefined;
+
+/** Asked once: each role listens on two or three addresses. */
+function hasIpv6(): boolean {
+  ipv6 ??= tryIpv6();
+  return ipv6;
+}
+
 /**
  * Whether this process may make IPv6 sockets at all: the kernel may have none, or a sandbox may forbid them. Of Bun's two ways to listen
  * only the server says why it failed (measured with 1.4.5). A machine without the address ::1 answers with another code.
  */
-function hasIpv6(): boolean {
+function tryIpv6(): boolean {
   try {
     void Bun.serve({ hostname: "::1", port: 0, fetch: () => new Response() }).stop(true);
     return true;
