@@ -1,7 +1,7 @@
-import { type Greeting, instanceOf } from "./attach.ts";
-import { checkedProof, checkProof, keyOf, matches, toHex } from "./auth.ts";
-import { offersCheck } from "./challenge.ts";
-import { ProtocolError } from "./protocol.ts";
+import { offersCheck } from "./protocol/challenge.ts";
+import { ProtocolError } from "./protocol/messages.ts";
+import { checkedProof, checkProof, keyOf, matches, toHex } from "./protocol/proofs.ts";
+import { type Greeting, instanceOf } from "./target/attach.ts";
 
 /**
  * Finds out whether the proxy accepts a secret, without opening a session: a session would be given consumers. The proof has a label of

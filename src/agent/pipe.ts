@@ -1,6 +1,6 @@
 import type { ByteCount } from "../metrics.ts";
-import { type BulkFlow, endFlow, goOn, startFlow, stopFlow, wasRead } from "./bulk.ts";
-import type { Wire, WireOwner } from "./wire.ts";
+import { type BulkFlow, endFlow, goOn, startFlow, stopFlow, wasRead } from "./net/bulk.ts";
+import type { Wire, WireOwner } from "./net/wire.ts";
 
 /** A wire was closed before both of its directions had ended, and the system named no error. */
 class ClosedEarly extends Error {

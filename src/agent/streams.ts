@@ -1,9 +1,9 @@
 import { errorText } from "../errors.ts";
 import type { Log } from "../log.ts";
 import type { AgentMetrics, StreamResult } from "../metrics.ts";
+import type { Wire } from "./net/wire.ts";
 import { Pipe, type PipeEnd } from "./pipe.ts";
 import { Quota } from "./quota.ts";
-import type { Wire } from "./wire.ts";
 
 /** A stream did not come about or was cut by this program; `result` says in one word why. */
 export class StreamError extends Error {

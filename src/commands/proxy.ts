@@ -1,6 +1,6 @@
 import { defineCommand } from "citty";
-import { reportGuarantees } from "../agent/guarantees.ts";
-import { startProxy } from "../agent/proxy.ts";
+import { reportGuarantees } from "../agent/net/guarantees.ts";
+import { startProxy } from "../agent/proxy/proxy.ts";
 import { proxyRole } from "../config/proxy.ts";
 import { formatHostPort } from "../endpoint.ts";
 import { createMetrics } from "../metrics.ts";

@@ -1,6 +1,6 @@
 import { defineCommand } from "citty";
-import { reportGuarantees } from "../agent/guarantees.ts";
-import { startTarget } from "../agent/target.ts";
+import { reportGuarantees } from "../agent/net/guarantees.ts";
+import { startTarget } from "../agent/target/target.ts";
 import { targetRole } from "../config/target.ts";
 import { formatHostPort } from "../endpoint.ts";
 import { createMetrics } from "../metrics.ts";

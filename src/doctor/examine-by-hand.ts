@@ -1,8 +1,8 @@
-import { type Greeting, greet, instanceOf } from "../agent/attach.ts";
-import { connectFirst, dialTimeout } from "../agent/dial.ts";
 import { objectionToSecret } from "../agent/inspect.ts";
-import { resolve } from "../agent/names.ts";
-import { wayOut } from "../agent/way.ts";
+import { connectFirst, dialTimeout } from "../agent/net/dial.ts";
+import { resolve } from "../agent/net/names.ts";
+import { wayOut } from "../agent/net/way.ts";
+import { type Greeting, greet, instanceOf } from "../agent/target/attach.ts";
 import { formatHostPort, type HostPort } from "../endpoint.ts";
 import { errorText } from "../errors.ts";
 import { suspicionOf } from "../secret-text.ts";

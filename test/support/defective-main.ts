@@ -2,7 +2,7 @@
  * The program with a defect: SIGUSR2 makes it throw in the kind of callback that the variable DEFECT names. The shipped executable has no
  * such way, so the tests compile this one.
  */
-import { Wire } from "../../src/agent/wire.ts";
+import { Wire } from "../../src/agent/net/wire.ts";
 
 const fail = () => {
   throw new TypeError("a defect in a test");

@@ -2,7 +2,7 @@ import { ptr } from "bun:ffi";
 import { closeSync, constants, mkdtempSync, openSync, readSync, rmSync, writeSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { libc } from "../../src/agent/libc.ts";
+import { libc } from "../../src/agent/net/libc.ts";
 
 /** Something that a program gets as its standard error, and that takes nothing any more. */
 export interface StuckTarget extends Disposable {

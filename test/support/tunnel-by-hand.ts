@@ -1,5 +1,5 @@
-import { attachProof, joinProof, keyOf, sessionKey, toHex } from "../../src/agent/auth.ts";
-import { parseUuid } from "../../src/agent/challenge.ts";
+import { parseUuid } from "../../src/agent/protocol/challenge.ts";
+import { attachProof, joinProof, keyOf, sessionKey, toHex } from "../../src/agent/protocol/proofs.ts";
 import { goodSecret, type RunningProxy } from "./tunnel.ts";
 import { connectPeer, contentOf, type Frame, framesOf, type Peer } from "./tunnel-peer.ts";
 

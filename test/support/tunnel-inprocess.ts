@@ -1,5 +1,5 @@
-import { startProxy } from "../../src/agent/proxy.ts";
-import { startTarget } from "../../src/agent/target.ts";
+import { startProxy } from "../../src/agent/proxy/proxy.ts";
+import { startTarget } from "../../src/agent/target/target.ts";
 import { startHealth } from "../../src/health.ts";
 import type { Log, LogFields } from "../../src/log.ts";
 import { createMetrics } from "../../src/metrics.ts";

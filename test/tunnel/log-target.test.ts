@@ -1,5 +1,5 @@
 import { expect, setDefaultTimeout, test } from "bun:test";
-import { libc } from "../../src/agent/libc.ts";
+import { libc } from "../../src/agent/net/libc.ts";
 import { type StuckTarget, stuckTargets } from "../support/log-targets.ts";
 import { startProcess } from "../support/process.ts";
 import { connectTcp, listenEcho, unusedPort } from "../support/tcp-ends.ts";

@@ -1,6 +1,6 @@
 import { expect, setDefaultTimeout, test } from "bun:test";
 import { readFileSync, writeFileSync } from "node:fs";
-import { connectFirst } from "../../src/agent/dial.ts";
+import { connectFirst } from "../../src/agent/net/dial.ts";
 import { examineByHand } from "../../src/doctor/examine-by-hand.ts";
 import { startNameServer } from "../support/name-server.ts";
 import { connectTcp, listenEcho } from "../support/tcp-ends.ts";

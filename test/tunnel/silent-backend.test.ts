@@ -1,8 +1,8 @@
 import { expect, setDefaultTimeout, test } from "bun:test";
 import { readdirSync, readFileSync, readlinkSync } from "node:fs";
-import { connectWire } from "../../src/agent/connect.ts";
-import { connectFirst } from "../../src/agent/dial.ts";
-import { DialRoom } from "../../src/agent/dial-room.ts";
+import { connectWire } from "../../src/agent/net/connect.ts";
+import { connectFirst } from "../../src/agent/net/dial.ts";
+import { DialRoom } from "../../src/agent/net/dial-room.ts";
 import { openBlackhole } from "../support/tcp-blackhole.ts";
 import { connectTcp, listenEcho } from "../support/tcp-ends.ts";
 import { eventually } from "../support/tcp-wait.ts";

@@ -1,8 +1,8 @@
 import { expect, test } from "bun:test";
 import { join } from "node:path";
-import { reportGuarantees } from "../../src/agent/guarantees.ts";
-import { startProxy } from "../../src/agent/proxy.ts";
-import { startTarget } from "../../src/agent/target.ts";
+import { reportGuarantees } from "../../src/agent/net/guarantees.ts";
+import { startProxy } from "../../src/agent/proxy/proxy.ts";
+import { startTarget } from "../../src/agent/target/target.ts";
 import { createLog } from "../../src/log.ts";
 import { createMetrics } from "../../src/metrics.ts";
 import { createOperatorMetrics } from "../../src/operator/metrics.ts";

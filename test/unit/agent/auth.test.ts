@@ -1,4 +1,5 @@
 import { describe, expect, test } from "bun:test";
+import { challengeInstance, formatUuid, makeChallenge, parseUuid } from "../../../src/agent/protocol/challenge.ts";
 import {
   answer,
   attachedProof,
@@ -11,8 +12,7 @@ import {
   sessionKey,
   startProof,
   toHex,
-} from "../../../src/agent/auth.ts";
-import { challengeInstance, formatUuid, makeChallenge, parseUuid } from "../../../src/agent/challenge.ts";
+} from "../../../src/agent/protocol/proofs.ts";
 
 describe("the answer to a challenge", () => {
   // What `bore local --secret SECRET` of bore 0.6.0 sent to a server that had sent the challenge.

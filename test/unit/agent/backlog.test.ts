@@ -1,11 +1,11 @@
 /** A source whose sink has not taken everything stays paused, also when a stream begins with more than the sink takes. */
 import { expect, test } from "bun:test";
 import type { Socket } from "bun";
-import type { Backend } from "../../../src/agent/backend.ts";
-import { Consumer } from "../../../src/agent/consumer.ts";
+import { Wire } from "../../../src/agent/net/wire.ts";
+import { Consumer } from "../../../src/agent/proxy/consumer.ts";
 import { Streams } from "../../../src/agent/streams.ts";
-import { serveStream } from "../../../src/agent/target-stream.ts";
-import { Wire } from "../../../src/agent/wire.ts";
+import type { Backend } from "../../../src/agent/target/backend.ts";
+import { serveStream } from "../../../src/agent/target/target-stream.ts";
 import { createLog } from "../../../src/log.ts";
 import { createMetrics } from "../../../src/metrics.ts";
 

@@ -1,9 +1,9 @@
 import { describe, expect, test } from "bun:test";
 import { makeBackoff } from "../../../src/agent/backoff.ts";
 import { Deadlines } from "../../../src/agent/deadlines.ts";
-import { PoolSize } from "../../../src/agent/pool.ts";
+import { UsedNumbers } from "../../../src/agent/protocol/used-numbers.ts";
 import { Quota } from "../../../src/agent/quota.ts";
-import { UsedNumbers } from "../../../src/agent/used-numbers.ts";
+import { PoolSize } from "../../../src/agent/target/pool-size.ts";
 
 describe("backoff", () => {
   test("grows by half up to its cap, and starts again after a reset", () => {

@@ -1,9 +1,9 @@
 import { afterEach, expect, test } from "bun:test";
-import { type BulkFlow, goOn, startFlow, stopFlow, wasRead } from "../../../src/agent/bulk.ts";
-import { libc } from "../../../src/agent/libc.ts";
-import { listenWires } from "../../../src/agent/sockets.ts";
-import { splice } from "../../../src/agent/splice.ts";
-import type { Wire, WireOwner } from "../../../src/agent/wire.ts";
+import { type BulkFlow, goOn, startFlow, stopFlow, wasRead } from "../../../src/agent/net/bulk.ts";
+import { libc } from "../../../src/agent/net/libc.ts";
+import { listenWires } from "../../../src/agent/net/listen.ts";
+import { splice } from "../../../src/agent/net/splice.ts";
+import type { Wire, WireOwner } from "../../../src/agent/net/wire.ts";
 import type { TcpSocket } from "../../support/tcp.ts";
 import { connectTcp } from "../../support/tcp-ends.ts";
 import { eventually } from "../../support/tcp-wait.ts";

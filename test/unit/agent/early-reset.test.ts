@@ -1,5 +1,5 @@
 import { expect, test } from "bun:test";
-import { connectWire } from "../../../src/agent/connect.ts";
+import { connectWire } from "../../../src/agent/net/connect.ts";
 
 /** A server of its own process: says something and resets the connection, whether or not its client looks. */
 const server = `

@@ -1,6 +1,6 @@
 import { expect, test } from "bun:test";
-import { DialError } from "../../../src/agent/dial-error.ts";
-import { type Ask, Names } from "../../../src/agent/names.ts";
+import { DialError } from "../../../src/agent/net/dial-error.ts";
+import { type Ask, Names } from "../../../src/agent/net/names.ts";
 
 /** A resolver whose answers the test gives, in the order in which it was asked. */
 function makeResolver() {

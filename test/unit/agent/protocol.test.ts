@@ -1,5 +1,5 @@
 import { describe, expect, test } from "bun:test";
-import { decode, encode, type Message, MessageReader, ProtocolError } from "../../../src/agent/protocol.ts";
+import { decode, encode, type Message, MessageReader, ProtocolError } from "../../../src/agent/protocol/messages.ts";
 
 const id = "a".repeat(32);
 const tag = "b".repeat(64);

@@ -1,5 +1,5 @@
 import { describe, expect, test } from "bun:test";
-import { makeProxyHeader, ProxyHeaderError, parseProxyHeader } from "../../../src/agent/proxy-header.ts";
+import { makeProxyHeader, ProxyHeaderError, parseProxyHeader } from "../../../src/agent/protocol/proxy-header.ts";
 
 const v2Signature = "0d0a0d0a000d0a515549540a";
 const hex = (text: string) => Buffer.from(text.replaceAll(" ", ""), "hex");

@@ -1,0 +1,273 @@
+import { formatHostPort } from "../../endpoint.ts";
+import { errorText } from "../../errors.ts";
+import type { Log } from "../../log.ts";
+import type { AgentMetrics } from "../../metrics.ts";
+import { type Secrets, suspicionAbout } from "../../secret.ts";
+import { Deadlines } from "../deadlines.ts";
+import { afterNextPoll } from "../net/turn.ts";
+import type { Wire } from "../net/wire.ts";
+import { formatUuid, makeChallenge } from "../protocol/challenge.ts";
+import { MessageConnection } from "../protocol/message-connection.ts";
+import { type Message, type Messages, ProtocolError } from "../protocol/messages.ts";
+import {
+  answer,
+  attachedProof,
+  attachProof,
+  checkedProof,
+  checkProof,
+  keyOf,
+  matches,
+  serveProof,
+  servingProof,
+  sessionKey,
+  toHex,
+} from "../protocol/proofs.ts";
+import { Quota } from "../quota.ts";
+import type { SessionIdentity } from "./proxy-core.ts";
+
+/** Milliseconds until a peer must have said what it is; bore's limit too. */
+const handshakeTimeout = 3000;
+/** Peers that may be in a handshake at once. Real ones are done within a round trip, so above this the oldest has to go. */
+const maxHandshakes = 1024;
+
+/** What a peer turned out to be. */
+export interface Arrivals {
+  boreSession(control: MessageConnection): void;
+  session(control: MessageConnection, identity: SessionIdentity): void;
+  /** A data connection for a bore client's consumer; false when nobody waits under this id. */
+  accept(id: string, wire: Wire, firstBytes: Uint8Array): boolean;
+  /** A data connection of a session; false when the session is unknown or its proof wrong. */
+  join(wire: Wire, join: Messages["Join"]): boolean;
+  /** A consumer that another proxy hands over; `early` are bytes that came already. */
+  consumer(wire: Wire, addresses: { from: string; to: string }, early: Uint8Array): void;
+}
+
+export interface HandshakeOptions {
+  /** 28 bits that name this process. */
+  instance: number;
+  /** Port that bore clients are told. */
+  consumerPort: () => number;
+  /** Whether new sessions are welcome. */
+  admitsSessions: () => boolean;
+  secrets: Secrets;
+  log: Log;
+  metrics: AgentMetrics;
+}
+
+class AuthError extends Error {
+  override readonly name = "AuthError";
+
+  /** `suspicion`: what is odd about the secrets of this end, for its own log alone. */
+  constructor(
+    message: string,
+    readonly suspicion?: string,
+  ) {
+    super(message);
+  }
+}
+
+/** One peer before it has proved anything. */
+interface Peer {
+  connection: MessageConnection;
+  /** Absent until it is sent. */
+  challenge: Uint8Array | undefined;
+  /** bore's first step is done. */
+  authenticated: boolean;
+}
+
+function challengeOf({ challenge }: Peer): Uint8Array {
+  if (challenge === undefined) throw new ProtocolError("a proof before its challenge");
+  return challenge;
+}
+
+/** Meets everybody who connects to the rendezvous port, and keeps strangers from costing more than a descriptor for three seconds. */
+export class Handshakes {
+  #pending: Deadlines<Peer>;
+  /** Peers that were refused and have not closed their side yet. */
+  #leaving = new Deadlines<Peer>(handshakeTimeout, ({ connection }) => connection.reset());
+  #unchallenged: Peer[] = [];
+  #lines = new Quota(10, 1);
+
+  constructor(
+    readonly options: HandshakeOptions,
+    readonly arrivals: Arrivals,
+  ) {
+    this.#pending = new Deadlines(handshakeTimeout, (peer) => this.#drop(peer, "timeout"));
+    options.metrics.gauge(
+      "handshakes_pending",
+      "Proxy: peers that have not said yet what they are.",
+      () => this.#pending.size,
+    );
+  }
+
+  meet(wire: Wire): void {
+    const peer: Peer = {
+      challenge: undefined,
+      authenticated: false,
+      connection: new MessageConnection(wire, {
+        message: (message) => this.#message(peer, message),
+        over: (cause) => this.#over(peer, cause),
+      }),
+    };
+    const { oldest } = this.#pending;
+    if (this.#pending.size >= maxHandshakes && oldest !== undefined) this.#drop(oldest, "overload");
+    this.#pending.add(peer);
+    this.#unchallenged.push(peer);
+    if (this.#unchallenged.length === 1) afterNextPoll(() => this.#challenge());
+  }
+
+  /** A data connection of our own targets speaks first, and is in the pool by now: it needs no challenge. */
+  #challenge(): void {
+    for (const peer of this.#unchallenged.splice(0)) {
+      if (!this.#pending.has(peer)) continue;
+      peer.challenge = makeChallenge(this.options.instance, crypto.getRandomValues(new Uint8Array(8)));
+      peer.connection.send("Challenge", formatUuid(peer.challenge));
+    }
+  }
+
+  stop(): void {
+    for (const peers of [this.#pending, this.#leaving]) {
+      for (const { connection } of peers.items()) connection.reset();
+      peers.clear();
+    }
+  }
+
+  #message(peer: Peer, message: Message): void {
+    try {
+      this.#step(peer, message);
+    } catch (error) {
+      if (!(error instanceof AuthError)) throw error;
+      this.options.metrics.authFailures.inc();
+      this.#complain("authentication failed", peer, error.message, error.suspicion);
+      this.#refuse(peer, error.message);
+    }
+  }
+
+  #step(peer: Peer, message: Message): void {
+    switch (message.name) {
+      case "Authenticate": {
+        const challenge = challengeOf(peer);
+        this.#keyFor((key) => matches(answer(key, challenge), message.value));
+        peer.authenticated = true;
+        return;
+      }
+      case "Hello":
+        this.#requireAuthenticated(peer);
+        this.#pending.delete(peer);
+        if (this.#turnsAway(peer)) return;
+        peer.connection.send("Hello", this.options.consumerPort());
+        this.arrivals.boreSession(peer.connection);
+        return;
+      case "Accept": {
+        this.#requireAuthenticated(peer);
+        this.#pending.delete(peer);
+        const { wire, rest } = peer.connection.release();
+        if (!this.arrivals.accept(message.value, wire, rest)) wire.reset();
+        return;
+      }
+      case "Attach":
+        this.#attach(peer, message.value);
+        return;
+      case "Check":
+        this.#check(peer, message.value);
+        return;
+      case "Serve":
+        this.#serve(peer, message.value);
+        return;
+      case "Join": {
+        // From here on the wire may have another owner, who may have used it already.
+        const { wire } = peer.connection.release();
+        this.#pending.delete(peer);
+        if (!this.arrivals.join(wire, message.value)) this.#refuse(peer, "unknown session");
+        return;
+      }
+      default:
+        throw new ProtocolError(`unexpected ${message.name} in a handshake`);
+    }
+  }
+
+  #attach(peer: Peer, { target, nonce, proof }: Messages["Attach"]): void {
+    const { connection } = peer;
+    const challenge = challengeOf(peer);
+    const key = this.#keyFor((candidate) => matches(attachProof(candidate, challenge, nonce, target), proof));
+    if (this.#turnsAway(peer)) return;
+    const session = toHex(crypto.getRandomValues(new Uint8Array(16)));
+    this.#pending.delete(peer);
+    connection.send("Attached", {
+      session,
+      proof: toHex(attachedProof(key, challenge, nonce, session)),
+      address: formatHostPort(connection.wire.local),
+    });
+    this.arrivals.session(connection, { session, target, key: sessionKey(key, challenge, nonce, session) });
+  }
+
+  /** A proxy that drains is as good as gone for a new session: its target looks elsewhere at once, and does not take it for a refusal. */
+  #turnsAway(peer: Peer): boolean {
+    if (this.options.admitsSessions()) return false;
+    this.#pending.delete(peer);
+    peer.connection.reset();
+    return true;
+  }
+
+  #check(peer: Peer, { nonce, proof }: Messages["Check"]): void {
+    const challenge = challengeOf(peer);
+    const key = this.#keyFor((candidate) => matches(checkProof(candidate, challenge, nonce), proof));
+    this.#part(peer, "Checked", { proof: toHex(checkedProof(key, challenge, nonce)) });
+  }
+
+  #serve(peer: Peer, { from, to, nonce, proof }: Messages["Serve"]): void {
+    const challenge = challengeOf(peer);
+    const key = this.#keyFor((candidate) => matches(serveProof(candidate, challenge, nonce, from, to), proof));
+    this.#pending.delete(peer);
+    peer.connection.send("Serving", { proof: toHex(servingProof(key, challenge, nonce)) });
+    const { wire, rest } = peer.connection.release();
+    this.arrivals.consumer(wire, { from, to }, rest);
+  }
+
+  /** The key of the valid secret that `fits`. Tries all of them, so that time does not tell which. */
+  #keyFor(fits: (key: Uint8Array) => boolean): Uint8Array {
+    const found = this.options.secrets.current.map(keyOf).filter(fits)[0];
+    if (found === undefined) throw new AuthError("invalid secret", suspicionAbout(this.options.secrets));
+    return found;
+  }
+
+  #requireAuthenticated(peer: Peer): void {
+    if (!peer.authenticated) throw new AuthError("server requires secret, but no secret was provided");
+  }
+
+  #refuse(peer: Peer, reason: string): void {
+    this.#part(peer, "Error", reason);
+  }
+
+  /** Says a last word and closes; a peer that does not close its side is dropped with the others. */
+  #part<Name extends "Error" | "Checked">(peer: Peer, name: Name, word: Messages[Name]): void {
+    this.#pending.delete(peer);
+    this.#leaving.add(peer);
+    peer.connection.handOver({ message() {}, over: () => this.#leaving.delete(peer) });
+    peer.connection.send(name, word);
+    peer.connection.wire.finish();
+  }
+
+  #over(peer: Peer, cause: Error): void {
+    this.#pending.delete(peer);
+    if (cause instanceof ProtocolError) {
+      this.options.metrics.handshakesDropped.inc({ reason: "malformed" });
+      this.#complain("handshake failed", peer, errorText(cause));
+    } else {
+      // Port scans and health checks of load balancers connect and leave: not worth a line.
+      this.options.metrics.handshakesDropped.inc({ reason: "left" });
+    }
+  }
+
+  #drop(peer: Peer, reason: "timeout" | "overload"): void {
+    this.#pending.delete(peer);
+    peer.connection.reset();
+    this.options.metrics.handshakesDropped.inc({ reason });
+    this.#complain("handshake dropped", peer, reason === "timeout" ? "silent for too long" : "too many at once");
+  }
+
+  #complain(message: string, { connection }: Peer, reason: string, suspicion?: string): void {
+    const peer = formatHostPort(connection.wire.remote);
+    this.#lines.spend((suppressed) => this.options.log.warn(message, { peer, reason, suspicion, suppressed }));
+  }
+}

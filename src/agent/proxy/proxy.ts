@@ -1,0 +1,296 @@
+import { formatHostPort, type HostPort } from "../../endpoint.ts";
+import { errorText, listenFailure } from "../../errors.ts";
+import type { Log } from "../../log.ts";
+import type { AgentMetrics } from "../../metrics.ts";
+import type { Secrets } from "../../secret.ts";
+import { type Listener, type ListenOptions, listenWires, socketShortage } from "../net/listen.ts";
+import { tunnelKeepAlive } from "../net/socket-options.ts";
+import { afterNextPoll } from "../net/turn.ts";
+import { type Wire, wires } from "../net/wire.ts";
+import { Quota } from "../quota.ts";
+import { StreamError, Streams } from "../streams.ts";
+import { BoreSession } from "./bore-session.ts";
+import { Consumer, factsOf } from "./consumer.ts";
+import { handOver } from "./hand-over.ts";
+import { Handshakes } from "./handshake.ts";
+import type { ProxyCore, ProxySession } from "./proxy-core.ts";
+import { readProxyHeader } from "./proxy-header-reader.ts";
+import { NetaminitySession } from "./session.ts";
+
+export interface ProxyOptions {
+  /** Where targets arrive. */
+  listen: HostPort;
+  /** Where consumers arrive. */
+  consumerListen: HostPort;
+  secrets: Secrets;
+  /** Milliseconds of silence after which a target is dead. */
+  deadline: number;
+  /** Consumers come through a load balancer that sends the PROXY protocol's header. */
+  acceptProxyProtocol: boolean;
+  log: Log;
+  metrics: AgentMetrics;
+}
+
+export interface ProxyRole {
+  rendezvousPort: number;
+  consumerPort: number;
+  /** Why no consumer could be served now; undefined when one could. */
+  notReady(): string | undefined;
+  /** Takes nothing new, lets streams run for `timeout` milliseconds at most, then resets the rest. */
+  drain(timeout: number): Promise<void>;
+  stop(): void;
+}
+
+/** Descriptors kept free by the consumer port, so that targets can still come: those of a pool, about. */
+const spareForTargets = 16;
+
+/** Listens for targets and consumers and joins them. Throws ListenError when a port cannot be had. */
+export async function startProxy(options: ProxyOptions): Promise<ProxyRole> {
+  return new TunnelProxy(options);
+}
+
+/** Milliseconds between looks, during a drain, at whether a consumer still waits for a data connection. */
+const placedInterval = 10;
+/** Consumers that are read before they are placed, at most. */
+const maxReadAhead = 64;
+
+/** 28 random bits. */
+const randomInstance = (): number => new DataView(crypto.getRandomValues(new Uint8Array(4)).buffer).getUint32(0) >>> 4;
+
+function listenOn(setting: string, at: HostPort, options: ListenOptions): Listener {
+  try {
+    return listenWires(at, options);
+  } catch (cause) {
+    throw listenFailure(`${formatHostPort(at)} (${setting})`, cause);
+  }
+}
+
+class TunnelProxy implements ProxyCore, ProxyRole {
+  readonly log: Log;
+  readonly metrics: AgentMetrics;
+  readonly streams: Streams;
+  readonly deadline: number;
+  #options: ProxyOptions;
+  #sessions: ProxySession[] = [];
+  #draining = false;
+  #arrived: Consumer[] = [];
+  #handshakes: Handshakes;
+  #rendezvous: Listener;
+  #consumers: Listener;
+  #exhaustion = new Quota(1, 1 / 60);
+
+  constructor(options: ProxyOptions) {
+    this.#options = options;
+    this.log = options.log;
+    this.metrics = options.metrics;
+    this.deadline = options.deadline;
+    this.streams = new Streams(options.log, options.metrics);
+    this.#handshakes = new Handshakes(
+      {
+        instance: randomInstance(),
+        consumerPort: () => this.consumerPort,
+        admitsSessions: () => !this.#draining,
+        secrets: options.secrets,
+        log: options.log,
+        metrics: options.metrics,
+      },
+      {
+        boreSession: (control) => this.#openBore(new BoreSession(this, control)),
+        session: (control, identity) => this.#openNetaminity(new NetaminitySession(this, control, identity)),
+        accept: (id, wire, first) => this.#bore().some((session) => session.accept(id, wire, first)),
+        consumer: (wire, addresses, early) => this.place(new Consumer(wire, addresses, early, "proxy")),
+        join: (wire, join) =>
+          this.#netaminity()
+            .find((one) => one.identity.session === join.session)
+            ?.join(wire, join) ?? false,
+      },
+    );
+    const exhausted = () => this.#exhausted();
+    this.#rendezvous = listenOn("listen", options.listen, {
+      spareDescriptors: () => 0,
+      keepAlive: tunnelKeepAlive,
+      accept: (wire) => this.#handshakes.meet(wire),
+      exhausted,
+    });
+    try {
+      this.#consumers = listenOn("consumer-listen", options.consumerListen, {
+        spareDescriptors: () => this.#spare(),
+        accept: (wire) => this.#arrive(wire),
+        exhausted,
+      });
+    } catch (cause) {
+      this.#rendezvous.stop();
+      throw cause;
+    }
+    this.#measure();
+  }
+
+  get rendezvousPort(): number {
+    return this.#rendezvous.port;
+  }
+
+  get consumerPort(): number {
+    return this.#consumers.port;
+  }
+
+  notReady(): string | undefined {
+    if (this.#draining) return "draining";
+    const shortage = socketShortage(this.#socketsForOne());
+    if (shortage !== undefined) return shortage;
+    return this.#sessions.some((session) => session.available) ? undefined : "no target is attached";
+  }
+
+  async drain(timeout: number): Promise<void> {
+    this.#draining = true;
+    const until = performance.now() + timeout;
+    this.#consumers.stop();
+    for (const session of this.#sessions) session.drain();
+    // Those that came before the drain still need data connections; each gets one, or is refused, within the deadline.
+    while (this.#waiting > 0 && performance.now() < until) await Bun.sleep(placedInterval);
+    this.#rendezvous.stop();
+    await this.streams.drain(Math.max(0, until - performance.now()));
+    this.stop();
+  }
+
+  stop(): void {
+    this.#draining = true;
+    this.#consumers.stop();
+    this.#rendezvous.stop();
+    this.#handshakes.stop();
+    for (const session of [...this.#sessions]) session.end();
+    this.streams.reset(new StreamError("drained", "the proxy stops"));
+  }
+
+  place(consumer: Consumer): void {
+    this.streams.expect(consumer.id);
+    const session = this.#best();
+    if (session !== undefined) session.take(consumer);
+    else this.refuse(consumer, new StreamError("no_session", "no target is attached"));
+  }
+
+  handOver(consumer: Consumer, successor: HostPort): void {
+    this.metrics.moved.inc();
+    void handOver(consumer, successor, this.#options.secrets, this);
+  }
+
+  refuse(consumer: Consumer, cause: StreamError): void {
+    consumer.wire.reset();
+    this.streams.failed(factsOf(consumer), cause);
+  }
+
+  opened(session: ProxySession, protocol: string): void {
+    this.#sessions.push(session);
+    this.metrics.sessionsOpened.inc({ protocol });
+    this.log.info("session up", { peer: session.peer, protocol, sessions: this.#sessions.length });
+    session.begin();
+  }
+
+  closed(session: ProxySession, cause: Error | undefined): void {
+    this.#sessions = this.#sessions.filter((other) => other !== session);
+    const fields = { peer: session.peer, streams: session.streams, sessions: this.#sessions.length };
+    if (cause === undefined || this.#draining) {
+      this.log.info("session ended", fields);
+      return;
+    }
+    this.metrics.sessionsLost.inc({ reason: cause.name });
+    this.log.warn("session lost", { ...fields, reason: errorText(cause) });
+  }
+
+  /** Descriptors that a new consumer must leave free: those that wait need one more each, for a data connection. */
+  #spare(): number {
+    return spareForTargets + this.#waiting + 1;
+  }
+
+  /** Consumers that have no data connection yet. */
+  get #waiting(): number {
+    return this.#sessions.reduce((sum, session) => sum + session.waiting, this.#arrived.length);
+  }
+
+  /** Sockets that there must be room for, also without any stream, if a consumer is to be accepted. */
+  #socketsForOne(): number {
+    const idle = this.#netaminity().reduce((sum, session) => sum + session.idle, 0);
+    return Math.max(1, this.#sessions.length) + Math.max(1, idle) + 1 + spareForTargets + 1;
+  }
+
+  #exhausted(): void {
+    this.metrics.acceptsRefused.inc();
+    this.#exhaustion.spend((suppressed) =>
+      this.log.error("too many open files: new connections are reset", { wires: wires.open, suppressed }),
+    );
+  }
+
+  #arrive(wire: Wire): void {
+    const consumer = new Consumer(wire);
+    if (this.#options.acceptProxyProtocol) {
+      readProxyHeader(consumer, {
+        read: () => this.place(consumer),
+        failed: (reason) => this.refuse(consumer, new StreamError("bad_header", reason)),
+      });
+      return;
+    }
+    this.streams.expect(consumer.id);
+    this.#arrived.push(consumer);
+    if (this.#arrived.length === 1) afterNextPoll(() => this.#placeArrived());
+    // Bounds what is read ahead when many come at once.
+    if (this.#arrived.length > maxReadAhead) wire.pause();
+  }
+
+  /** Most consumers speak first: their bytes come with the next look at the sockets and then share one write with the start. */
+  #placeArrived(): void {
+    for (const consumer of this.#arrived.splice(0)) {
+      if (consumer.wire.open) this.place(consumer);
+      else this.streams.failed(factsOf(consumer), new StreamError("reset", "the consumer left before its start"));
+    }
+  }
+
+  /** The available session with the fewest streams; the newest of those. */
+  #best(): ProxySession | undefined {
+    let best: ProxySession | undefined;
+    for (const session of this.#sessions) {
+      if (session.available && (best === undefined || session.streams <= best.streams)) best = session;
+    }
+    return best;
+  }
+
+  /** bore clients have no identity, so a newer one counts as the older one come back: it alone gets new consumers. */
+  #openBore(session: BoreSession): void {
+    for (const older of this.#bore()) older.supersede();
+    this.opened(session, "bore");
+  }
+
+  /** A target process has one session that takes streams: its newest. */
+  #openNetaminity(session: NetaminitySession): void {
+    for (const older of this.#netaminity()) {
+      if (older.identity.target === session.identity.target) older.supersede();
+    }
+    this.opened(session, "netaminity");
+  }
+
+  #bore(): BoreSession[] {
+    return this.#sessions.filter((session) => session instanceof BoreSession);
+  }
+
+  #netaminity(): NetaminitySession[] {
+    return this.#sessions.filter((session) => session instanceof NetaminitySession);
+  }
+
+  #measure(): void {
+    const { metrics } = this;
+    const sum = (pick: (session: NetaminitySession) => number) => () =>
+      this.#netaminity().reduce((total, session) => total + pick(session), 0);
+    metrics.gauge("sessions", "Sessions that are up.", () => this.#sessions.length);
+    metrics.gauge(
+      "pool_idle",
+      "Proxy: idle data connections.",
+      sum((session) => session.idle),
+    );
+    metrics.gauge("consumers_waiting", "Proxy: consumers that wait for a data connection.", () =>
+      this.#sessions.reduce((total, session) => total + session.waiting, 0),
+    );
+    metrics.gauge("session_rtt_seconds", "Round trip to the peer, the longest of all sessions.", () =>
+      Math.max(0, ...this.#netaminity().map((session) => (session.roundTrip ?? 0) / 1000)),
+    );
+    metrics.gauge("draining", "1 while the process drains.", () => (this.#draining ? 1 : 0));
+    metrics.gauge("buffered_bytes", "Bytes held because a receiver is slower than its sender.", () => wires.buffered);
+  }
+}

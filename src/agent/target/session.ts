@@ -1,0 +1,143 @@
+import { tunnelKeepAlive } from "../net/socket-options.ts";
+import type { Wire } from "../net/wire.ts";
+import type { MessageConnection } from "../protocol/message-connection.ts";
+import { type Message, type Messages, ProtocolError } from "../protocol/messages.ts";
+import type { Key } from "../protocol/proofs.ts";
+import { Pulse } from "../protocol/pulse.ts";
+import { refuse } from "../protocol/refusals.ts";
+import { TargetPool } from "./pool.ts";
+import { answerWithFirstBytes } from "./started.ts";
+import type { SessionEvents, TargetCore, TargetSession } from "./target-core.ts";
+import { serveStream } from "./target-stream.ts";
+
+/** Milliseconds that a proxy has for closing the idle connections of a session that was drained. */
+const drainTimeout = 2000;
+/** Milliseconds between looks at whether the pool is larger than needed. */
+const settleInterval = 10_000;
+
+export interface NetaminityIdentity {
+  address: string;
+  port: number;
+  instance: number;
+  proxyAddress: string | undefined;
+  session: string;
+  key: Key;
+  secret: string;
+}
+
+/** A session with a netaminity proxy: a control connection, and a pool of data connections that wait for consumers. */
+export class NetaminityTargetSession implements TargetSession {
+  readonly protocol = "netaminity";
+  readonly address: string;
+  readonly instance: number;
+  readonly proxyAddress: string | undefined;
+  readonly boundPort = undefined;
+  readonly secret: string;
+  streams = 0;
+  #core: TargetCore;
+  #control: MessageConnection;
+  #events: SessionEvents;
+  #pulse: Pulse;
+  #pool: TargetPool;
+  #settling: Timer;
+  #over = false;
+
+  constructor(core: TargetCore, control: MessageConnection, identity: NetaminityIdentity, events: SessionEvents) {
+    this.#core = core;
+    this.#control = control;
+    this.#events = events;
+    this.address = identity.address;
+    this.instance = identity.instance;
+    this.secret = identity.secret;
+    this.proxyAddress = identity.proxyAddress;
+    const { way, deadline, poolMin, poolMax } = core;
+    this.#pool = new TargetPool({
+      ...identity,
+      way,
+      deadline,
+      min: poolMin,
+      max: poolMax,
+      start: (wire, start, first) => this.#start(wire, start, first),
+      strayed: () => events.strayed(),
+    });
+    this.#pulse = new Pulse(
+      control,
+      deadline,
+      () => this.#pool.check(),
+      () => control.fail(new ProtocolError("the proxy is silent")),
+    );
+    this.#settling = setInterval(() => this.#pool.size.settle(), settleInterval);
+    control.wire.keepAlive(tunnelKeepAlive);
+  }
+
+  begin(): void {
+    this.#control.handOver({ message: (message) => this.#message(message), over: (cause) => this.#end(cause) });
+    this.#pool.fill();
+  }
+
+  get pool(): TargetSession["pool"] {
+    return { idle: this.#pool.idle, opening: this.#pool.opening, wanted: this.#pool.size.size };
+  }
+
+  get roundTrip(): number | undefined {
+    return this.#pulse.roundTrip;
+  }
+
+  moved(to: string): void {
+    if (!this.#over) this.#control.send("Moved", to);
+  }
+
+  async drain(): Promise<void> {
+    if (this.#over) return;
+    this.#pool.close();
+    this.#control.send("Drain", null);
+    // Starts may be on their way until the proxy has closed the connections they would come on.
+    const until = performance.now() + drainTimeout;
+    while (!this.#over && this.#pool.idle + this.#pool.opening > 0 && performance.now() < until) await Bun.sleep(10);
+  }
+
+  end(): void {
+    this.#control.reset();
+    this.#end(undefined);
+  }
+
+  #message(message: Message): void {
+    if (this.#pulse.received(message)) return;
+    switch (message.name) {
+      case "Open":
+        this.#pool.want(message.value);
+        return;
+      case "Drain":
+        this.#events.draining();
+        return;
+      default:
+        throw new ProtocolError(`unexpected ${message.name} in a session`);
+    }
+  }
+
+  #start(wire: Wire, { from, to }: Messages["Start"], firstBytes: Uint8Array): void {
+    this.streams += 1;
+    const request = {
+      wire,
+      firstBytes,
+      from,
+      to,
+      connected: answerWithFirstBytes,
+      failed: refuse,
+      over: () => {
+        this.streams -= 1;
+        if (this.streams === 0) this.#events.unused();
+      },
+    };
+    void serveStream(request, this.#core.backend, this.#core.streams);
+  }
+
+  #end(cause: Error | undefined): void {
+    if (this.#over) return;
+    this.#over = true;
+    this.#pulse.stop();
+    clearInterval(this.#settling);
+    this.#pool.reset();
+    if (cause !== undefined) this.#events.over(cause);
+  }
+}
