@@ -27,7 +27,7 @@ export async function attachByHand(proxy: RunningProxy): Promise<TargetByHand> {
     control,
     join: async (number) => {
       const peer = owned.use(await connectPeer(proxy.rendezvous));
-      await peer.say({ Join: { session, number, proof: toHex(joinProof(sessionsKey, number)) } });
+      await peer.say({ Join: { session, number, proof: toHex(joinProof(sessionsKey, 1, number)) } });
       return peer;
     },
     [Symbol.asyncDispose]: () => owned.disposeAsync(),

@@ -1,8 +1,9 @@
 import { appetiteOf, segment, smallBuffer } from "./appetite.ts";
+import type { Duplex } from "./duplex.ts";
 import { Pace } from "./pace.ts";
 import { bytesWaiting, canSplice, splice } from "./splice.ts";
 import { type Ends, WatchList } from "./watch-list.ts";
-import { type Wire, wires } from "./wire.ts";
+import { wires } from "./wire.ts";
 
 /**
  * Who moves the bytes of a flow, so that this process holds few of them. Bun reads up to 512 KiB at once into a fresh buffer, and what the
@@ -16,8 +17,8 @@ import { type Wire, wires } from "./wire.ts";
  * - the same for a flow whose bytes come fast but packet by packet, as from a long link: a turn takes what came within a millisecond at once.
  */
 export interface BulkFlow {
-  readonly source: Wire;
-  readonly sink: Wire;
+  readonly source: Duplex;
+  readonly sink: Duplex;
   /** So many bytes were taken from the source. */
   count(bytes: number): void;
   /** These are some of them: the sink did not take them yet. */
@@ -74,7 +75,7 @@ let turns = 0;
 export function startFlow(flow: BulkFlow): void {
   flows.set(flow, new Pace());
   if (!flow.sink.isClear) flow.source.pause();
-  else if (!holdsMuch() || !watch(flow, touch(flow))) flow.source.resume();
+  else if (!holdsMuch() || !takeFromBun(flow)) flow.source.resume();
 }
 
 /** The flow is over: its wires are closed now, and the system forgets them by itself. */
@@ -97,13 +98,13 @@ export function wasRead(flow: BulkFlow, bytes: number): void {
   limit = Math.max(muchHeld, Math.min(limit, wires.buffered + growth));
   if (wires.buffered >= limit) {
     limit = wires.buffered + growth;
-    for (const other of flows.keys()) if (other.sink.isClear) watch(other, touch(other));
+    for (const other of flows.keys()) if (other.sink.isClear) takeFromBun(other);
   }
   const pace = flows.get(flow);
   if (pace === undefined) return;
   pace.add(bytes);
   if (bytes >= large) advance(flow);
-  else if (pace.isFast && flow.sink.isClear) watch(flow, touch(flow));
+  else if (pace.isFast && flow.sink.isClear) takeFromBun(flow);
 }
 
 /** The sink of the flow has taken what waited for it. */
@@ -152,17 +153,27 @@ function holdsMuch(): boolean {
   return wires.buffered >= muchHeld;
 }
 
+/** Makes a bulk flow of it at once. False where its bytes cannot move inside the kernel. */
+function takeFromBun(flow: BulkFlow): boolean {
+  return endsOf(flow) !== undefined && watch(flow, touch(flow));
+}
+
 /** True when the source of the bulk flow is watched from now on, and not read by Bun. */
 function watch(flow: BulkFlow, place: Place): boolean {
-  const { source, sink } = flow;
   if (place.watched !== undefined) return true;
-  if (!source.open || !sink.open || !canSplice()) return false;
-  const ends = { source: source.descriptor, sink: sink.descriptor };
-  if (!watched.add(flow, ends)) return false;
-  source.pause();
+  const ends = endsOf(flow);
+  if (ends === undefined || !watched.add(flow, ends)) return false;
+  flow.source.pause();
   place.watched = ends;
   schedule();
   return true;
+}
+
+/** Descriptors of the two sockets, where the kernel can move the bytes: they are neither framed nor encrypted. */
+function endsOf({ source, sink }: BulkFlow): Ends | undefined {
+  const [from, to] = [source.rawSource, sink.rawSink];
+  if (!from?.open || !to?.open || !canSplice()) return undefined;
+  return { source: from.descriptor, sink: to.descriptor };
 }
 
 function unwatch(place: Place | undefined): void {
@@ -254,31 +265,30 @@ function tryMove(flow: BulkFlow): Outcome {
 }
 
 function move(flow: BulkFlow): Outcome {
-  const { source, sink } = flow;
-  if (!sink.isClear) return "full";
-  if (!source.open || !canSplice()) return "stuck";
+  if (!flow.sink.isClear) return "full";
+  const ends = endsOf(flow);
+  if (ends === undefined) return "stuck";
   const known = bulk.get(flow);
   if (known !== undefined && isOurs(flow)) watch(flow, known);
   // Asked before anything is taken: a move would meet the end or the error of an empty source, and use up what Bun is to report.
-  const waiting = bytesWaiting(source.descriptor);
-  return waiting < (known?.watched === undefined ? large : 1) ? "dry" : moveOf(waiting, touch(flow), flow);
+  const waiting = bytesWaiting(ends.source);
+  return waiting < (known?.watched === undefined ? large : 1) ? "dry" : moveOf(waiting, touch(flow), flow, ends);
 }
 
-function moveOf(waiting: number, place: Place, flow: BulkFlow): Outcome {
-  const { source, sink } = flow;
-  const { bytes, writable } = appetiteOf(sink.descriptor, place.attempt, bulk.size);
+function moveOf(waiting: number, place: Place, flow: BulkFlow, ends: Ends): Outcome {
+  const { bytes, writable } = appetiteOf(ends.sink, place.attempt, bulk.size);
   if (!writable && place.watched !== undefined && watched.awaitRoom(place.watched)) {
     place.full = true;
     return "full";
   }
-  const { taken, left } = splice(source.descriptor, sink.descriptor, bytes);
+  const { taken, left } = splice(ends.source, ends.sink, bytes);
   if (taken === 0) return "stuck";
   flow.count(taken);
   if (left !== undefined) {
     place.attempt = segment;
     flow.forward(left);
   }
-  if (!sink.isClear) return "full";
+  if (!flow.sink.isClear) return "full";
   if (place.watched === undefined) return "more";
   flows.get(flow)?.add(taken);
   // What came meanwhile is told by the next look at the watched sources.

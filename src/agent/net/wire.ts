@@ -1,19 +1,8 @@
 import { isIP } from "node:net";
 import type { Socket } from "bun";
 import type { HostPort } from "../../endpoint.ts";
+import { type Duplex, type DuplexOwner, nobody } from "./duplex.ts";
 import { setResetOnClose } from "./socket-options.ts";
-
-/** What a wire tells whoever owns it at the moment, from the event loop. */
-export interface WireOwner {
-  /** Bytes arrived. They belong to the callee: Bun hands out a fresh buffer for every read. */
-  received(chunk: Uint8Array): void;
-  /** Everything that `write` had to keep is in the kernel's hands now. */
-  drained(): void;
-  /** The peer sent FIN; the other direction stays open. */
-  ended(): void;
-  /** The socket is gone: without a cause after an orderly end of both directions, with one after a reset or a timeout. */
-  closed(cause: Error | undefined): void;
-}
 
 /** The peer's reset met one of our writes before anything else. */
 class ConnectionReset extends Error {
@@ -23,8 +12,6 @@ class ConnectionReset extends Error {
     super("connection reset by peer, write");
   }
 }
-
-const nobody: WireOwner = { received() {}, drained() {}, ended() {}, closed() {} };
 
 /** Totals over all wires of the process. */
 export const wires = {
@@ -47,8 +34,8 @@ type BunSocket = Socket<Wire> & { readonly fd: number };
  * a reset is reported as a close with an error, also while the socket is paused; but a write that meets the reset first takes -1, uses
  * up the system's error, and what Bun reports then looks like a FIN: `end`, and a close without an error.
  */
-export class Wire {
-  owner: WireOwner = nobody;
+export class Wire implements Duplex {
+  owner: DuplexOwner = nobody;
   open = true;
   #socket: BunSocket;
   #remote: HostPort | undefined;
@@ -78,6 +65,24 @@ export class Wire {
     return this.#socket.fd;
   }
 
+  /** Encrypted: its bytes are not those that the kernel has. */
+  get isSecure(): boolean {
+    return false;
+  }
+
+  get rawSource(): Wire | undefined {
+    return this.isSecure ? undefined : this;
+  }
+
+  get rawSink(): Wire | undefined {
+    return this.isSecure ? undefined : this;
+  }
+
+  /** FIN has been sent, or waits behind what has to be written. */
+  get isFinishing(): boolean {
+    return this.#finishing;
+  }
+
   /** The kernel takes bytes: nothing waits, and no FIN has been sent. */
   get isClear(): boolean {
     return this.open && this.#tail === undefined && !this.#broken && !this.#finishing;
@@ -97,8 +102,16 @@ export class Wire {
     this.#remote = remote;
   }
 
-  /** Writes all of `chunk`, now or later; a wire that is closed swallows it. False when a part has to wait for `drained`: the caller then pauses its source. */
   write(chunk: Uint8Array): boolean {
+    return this.#write(chunk, rest);
+  }
+
+  /** As `write`, but the bytes are the caller's again afterwards. */
+  writeShared(bytes: Uint8Array): boolean {
+    return this.#write(bytes, (chunk, taken) => chunk.slice(taken));
+  }
+
+  #write(chunk: Uint8Array, restOf: (chunk: Uint8Array, taken: number) => Uint8Array): boolean {
     if (!this.open) return true;
     if (this.#tail !== undefined) {
       this.#keep(Buffer.concat([this.#tail, chunk]));
@@ -106,7 +119,7 @@ export class Wire {
     }
     const taken = this.#send(chunk);
     if (taken === chunk.byteLength) return true;
-    this.#keep(rest(chunk, taken));
+    this.#keep(restOf(chunk, taken));
     return false;
   }
 

@@ -4,7 +4,7 @@
  *
  *     bytes 0-1   "nm"
  *     byte  2     revision of the extension (1)
- *     byte  3     capability bits: 1 = the proxy answers `Check`
+ *     byte  3     capability bits: 1 = the proxy answers `Check`; 2 = its data connections can carry frames
  *     bytes 4-5, low half of 6, 7   instance of the proxy process (28 bits)
  *     high half of 6   version 8
  *     bytes 8-15  random (the two highest bits are the variant)
@@ -12,6 +12,7 @@
 const magic = [0x6e, 0x6d] as const;
 const revision = 1;
 const answersCheck = 1;
+const speaksFrames = 2;
 
 /** A new challenge. `instance` is a 28-bit number that names the proxy process, `random` has 8 bytes. */
 export function makeChallenge(instance: number, random: Uint8Array): Uint8Array {
@@ -19,7 +20,7 @@ export function makeChallenge(instance: number, random: Uint8Array): Uint8Array 
   bytes.set([
     ...magic,
     revision,
-    answersCheck,
+    answersCheck | speaksFrames,
     instance >>> 20,
     instance >>> 12,
     0x80 | ((instance >>> 8) & 0x0f),
@@ -39,6 +40,9 @@ export function challengeInstance(challenge: Uint8Array): number | undefined {
 
 /** Whether the proxy that made this challenge of ours answers `Check`. */
 export const offersCheck = (challenge: Uint8Array): boolean => ((challenge[3] ?? 0) & answersCheck) !== 0;
+
+/** Whether its data connections can carry one stream after another, in frames. */
+export const offersFrames = (challenge: Uint8Array): boolean => ((challenge[3] ?? 0) & speaksFrames) !== 0;
 
 /**
  * Whether a stock bore server may have made this challenge: it is random (version 4). Only such a one may be signed as bore does it: the

@@ -1,4 +1,5 @@
-import type { Wire, WireOwner } from "../net/wire.ts";
+import type { DuplexOwner } from "../net/duplex.ts";
+import type { Wire } from "../net/wire.ts";
 import { encode, type Message, type MessageName, MessageReader, type Messages, ProtocolError } from "./messages.ts";
 
 /**
@@ -22,7 +23,7 @@ class PeerClosed extends Error {
 }
 
 /** A wire that carries messages: a control connection, or any connection during its handshake. */
-export class MessageConnection implements WireOwner {
+export class MessageConnection implements DuplexOwner {
   #reader = new MessageReader();
   #handler: MessageHandler | undefined;
   #held = false;

@@ -6,8 +6,8 @@
 import { isIP } from "node:net";
 import { parseHostPort } from "../../endpoint.ts";
 
-/** Bytes of one frame without its NUL, as in bore (`MAX_FRAME_LENGTH`). */
-const maxFrameLength = 256;
+/** Bytes of one message without its NUL, as in bore (`MAX_FRAME_LENGTH`). */
+export const maxMessage = 256;
 
 /** The peer does not keep to the protocol; the connection is of no use. */
 export class ProtocolError extends Error {
@@ -44,6 +44,8 @@ export interface Messages {
   Pong: number;
   /** Proxy, control connection: this many consumers wait for a data connection. */
   Open: number;
+  /** Target, control connection: so many idle data connections are more than it needs. */
+  Shed: number;
   /** Either side, control connection: no new streams on this session; running ones go on. */
   Drain: null;
   /** Target, control connection: consumers are to be served by the proxy at this `host:port` from now on, which has a session too. */
@@ -52,8 +54,8 @@ export interface Messages {
   Serve: { from: string; to: string; nonce: string; proof: string };
   /** That other proxy: it does; bytes of the stream follow. */
   Serving: { proof: string };
-  /** Target, new connection: a data connection of that session, the `number`-th. */
-  Join: { session: string; number: number; proof: string };
+  /** Target, new connection: a data connection of that session, the `number`-th; `frames` follow, sent only to a proxy that offers them. */
+  Join: { session: string; number: number; proof: string; frames?: boolean };
   /**
    * Proxy, data connection: connect to the backend; bytes of the stream follow. `from` and `to` are the consumer's connection, `host:port`;
    * the proof shows that it is the proxy of the session who uses this connection.
@@ -106,13 +108,18 @@ const checks: { [Name in MessageName]: ContentCheck<Name> } = {
   Ping: isCount,
   Pong: isCount,
   Open: isCount,
+  Shed: isCount,
   Drain: isNothing,
   Moved: isAddress,
   Serve: (value): value is Messages["Serve"] =>
     isRecord(value) && isString(value.from) && isString(value.to) && isId(value.nonce) && isTag(value.proof),
   Serving: (value): value is Messages["Serving"] => isRecord(value) && isTag(value.proof),
   Join: (value): value is Messages["Join"] =>
-    isRecord(value) && isId(value.session) && isCount(value.number) && isTag(value.proof),
+    isRecord(value) &&
+    isId(value.session) &&
+    isCount(value.number) &&
+    isTag(value.proof) &&
+    (value.frames === undefined || typeof value.frames === "boolean"),
   Start: (value): value is Messages["Start"] =>
     isRecord(value) && isString(value.from) && isString(value.to) && isTag(value.proof),
   Started: isNothing,
@@ -123,7 +130,7 @@ const checks: { [Name in MessageName]: ContentCheck<Name> } = {
 export function encode<Name extends MessageName>(name: Name, value: Messages[Name]): Uint8Array {
   // serde writes a variant without content as a bare string.
   const bytes = Buffer.from(`${JSON.stringify(value === null ? name : { [name]: value })}\0`);
-  if (bytes.byteLength > maxFrameLength + 1) throw new RangeError(`${name} does not fit into a frame`);
+  if (bytes.byteLength > maxMessage + 1) throw new RangeError(`${name} does not fit into a frame`);
   return bytes;
 }
 
@@ -158,8 +165,8 @@ export class MessageReader {
   /** The next whole message, or undefined until more bytes come. Throws ProtocolError. */
   next(): Message | undefined {
     const end = this.#pending.indexOf(0);
-    if (end > maxFrameLength || (end < 0 && this.#pending.byteLength > maxFrameLength)) {
-      throw new ProtocolError(`a frame is longer than ${maxFrameLength} bytes`);
+    if (end > maxMessage || (end < 0 && this.#pending.byteLength > maxMessage)) {
+      throw new ProtocolError(`a frame is longer than ${maxMessage} bytes`);
     }
     if (end < 0) return undefined;
     const frame = this.#pending.subarray(0, end);

@@ -51,10 +51,12 @@ export const sessionKey = (key: Key, challenge: Uint8Array, nonce: string, sessi
   mac(key, "netaminity session 1\0", challenge, raw(nonce), raw(session));
 
 /** What the `number`-th data connection of a session shows; each number is good once. */
-export const joinProof = (session: Key, number: number): Uint8Array => mac(session, `netaminity join 1\0${number}`);
+export const joinProof = (session: Key, revision: 1 | 2, number: number): Uint8Array =>
+  mac(session, `netaminity join ${revision}\0${number}`);
 
-/** What the proxy shows when it uses that connection. */
-export const startProof = (session: Key, number: number): Uint8Array => mac(session, `netaminity start 1\0${number}`);
+/** What the proxy shows when it uses that connection for its `stream`-th stream. In the first revision it has one only. */
+export const startProof = (session: Key, revision: 1 | 2, number: number, stream: number): Uint8Array =>
+  mac(session, revision === 1 ? `netaminity start 1\0${number}` : `netaminity start 2\0${number}\0${stream}`);
 
 /** Compares a proof in hexadecimal with the expected one in constant time. */
 export function matches(expected: Uint8Array, hex: string): boolean {

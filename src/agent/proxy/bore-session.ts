@@ -4,15 +4,14 @@ import { tunnelKeepAlive } from "../net/socket-options.ts";
 import type { Wire } from "../net/wire.ts";
 import type { MessageConnection } from "../protocol/message-connection.ts";
 import { ProtocolError } from "../protocol/messages.ts";
-import { StreamError } from "../streams.ts";
-import type { Consumer } from "./consumer.ts";
+import { type Stream, StreamError, type StreamHolder } from "../stream.ts";
 import type { ProxyCore, ProxySession } from "./proxy-core.ts";
 
 /** Milliseconds between heartbeats, as bore's server sends them. */
 const heartbeatInterval = 500;
 
 /** A session with a stock bore client: it opens one connection for each consumer that it is told of. */
-export class BoreSession implements ProxySession {
+export class BoreSession implements ProxySession, StreamHolder {
   readonly peer: string;
   streams = 0;
   #core: ProxyCore;
@@ -20,17 +19,16 @@ export class BoreSession implements ProxySession {
   #over = false;
   #superseded = false;
   #heartbeat: Timer;
-  #waiting: Deadlines<Consumer>;
-  #ids = new Map<string, Consumer>();
+  #waiting: Deadlines<Stream>;
+  #ids = new Map<string, Stream>();
 
   constructor(core: ProxyCore, control: MessageConnection) {
     this.#core = core;
     this.#control = control;
     this.peer = formatHostPort(control.wire.remote);
-    this.#waiting = new Deadlines(core.deadline, (consumer) => {
-      this.#leave(consumer);
-      core.refuse(consumer, new StreamError("lost", "no connection came for it in time"));
-    });
+    this.#waiting = new Deadlines(core.deadline, (stream) =>
+      stream.fail(new StreamError("lost", "no connection came for it in time")),
+    );
     this.#heartbeat = setInterval(() => control.send("Heartbeat", null), heartbeatInterval);
     // The protocol has no answer to a heartbeat: only the kernel can notice a target that has vanished.
     control.wire.keepAlive(tunnelKeepAlive);
@@ -55,32 +53,29 @@ export class BoreSession implements ProxySession {
     this.#superseded = true;
   }
 
-  take(consumer: Consumer): void {
+  take(stream: Stream): void {
     const id = crypto.randomUUID();
     this.streams += 1;
-    this.#ids.set(id, consumer);
-    this.#waiting.add(consumer);
-    consumer.wait(() => {
-      this.#leave(consumer);
-      this.#core.refuse(consumer, new StreamError("reset", "the consumer left before its start"));
-    });
+    this.#ids.set(id, stream);
+    this.#waiting.add(stream);
+    stream.wait(this);
     this.#control.send("Connection", id);
   }
 
   /** A connection has come for the consumer `id`; false when it is none of this session's. */
   accept(id: string, wire: Wire, firstBytes: Uint8Array): boolean {
-    const consumer = this.#ids.get(id);
-    if (consumer === undefined) return false;
+    const stream = this.#ids.get(id);
+    if (stream === undefined) return false;
     this.#ids.delete(id);
-    this.#waiting.delete(consumer);
-    this.#core.metrics.startSeconds.observe(consumer.age / 1000);
-    const facts = { stream: consumer.id, peer: consumer.from, since: consumer.since };
-    const pipe = this.#core.streams.open(consumer.wire, wire, facts, () => {
-      this.streams -= 1;
-    });
-    pipe.attach(pipe.back, firstBytes);
-    consumer.join(pipe);
+    this.#waiting.delete(stream);
+    this.#core.metrics.startSeconds.observe(stream.age / 1000);
+    stream.join(wire, firstBytes);
     return true;
+  }
+
+  ended(stream: Stream): void {
+    if (this.#waiting.delete(stream)) this.#forget(stream);
+    this.streams -= 1;
   }
 
   /** bore knows no such message: its client goes on until the connection ends. */
@@ -91,10 +86,8 @@ export class BoreSession implements ProxySession {
     this.#end(undefined);
   }
 
-  #leave(consumer: Consumer): void {
-    this.#waiting.delete(consumer);
-    for (const [id, other] of this.#ids) if (other === consumer) this.#ids.delete(id);
-    this.streams -= 1;
+  #forget(stream: Stream): void {
+    for (const [id, other] of this.#ids) if (other === stream) this.#ids.delete(id);
   }
 
   #end(cause: Error | undefined): void {
@@ -102,9 +95,11 @@ export class BoreSession implements ProxySession {
     this.#over = true;
     clearInterval(this.#heartbeat);
     this.#core.closed(this, cause);
-    for (const consumer of this.#waiting.items()) {
-      this.#leave(consumer);
-      this.#core.place(consumer);
+    this.#ids.clear();
+    for (const stream of this.#waiting.items()) {
+      this.#waiting.delete(stream);
+      this.streams -= 1;
+      this.#core.place(stream);
     }
   }
 }

@@ -6,10 +6,8 @@ import { tunnelKeepAlive } from "../net/socket-options.ts";
 import type { Wire } from "../net/wire.ts";
 import { ProtocolError } from "../protocol/messages.ts";
 import { keyOf, matches, serveProof, servingProof, toHex } from "../protocol/proofs.ts";
-import { StreamError } from "../streams.ts";
+import { type Stream, StreamError } from "../stream.ts";
 import { type Greeting, greet, instanceOf } from "../target/attach.ts";
-import { type Consumer, factsOf } from "./consumer.ts";
-import type { ProxyCore } from "./proxy-core.ts";
 
 /** Milliseconds for connecting to a proxy of the same cluster. */
 const connectTimeout = 2000;
@@ -18,44 +16,26 @@ const connectTimeout = 2000;
  * Brings a consumer to the proxy to which its target has moved. Consumers go on arriving here for some seconds after that, until every node knows
  * which pod is ready now, and this proxy gets no new data connections: the rendezvous leads to the other one.
  */
-export async function handOver(
-  consumer: Consumer,
-  successor: HostPort,
-  secrets: Secrets,
-  core: ProxyCore,
-): Promise<void> {
-  let gone = false;
-  consumer.wait(() => {
-    gone = true;
-    core.refuse(consumer, new StreamError("reset", "the consumer left before its start"));
-  });
-  let served: { wire: Wire; rest: Uint8Array };
+export async function handOver(stream: Stream, successor: HostPort, secrets: Secrets): Promise<void> {
+  stream.left.pause();
   try {
-    served = await introduce(
-      await greet(await connectFirst([successor.host], successor.port, connectTimeout)),
-      consumer,
-      secrets,
-    );
+    const wire = await connectFirst([successor.host], successor.port, connectTimeout);
+    const served = await introduce(await greet(wire), stream, secrets);
+    if (stream.isOver) served.wire.reset();
+    else {
+      served.wire.keepAlive(tunnelKeepAlive);
+      stream.join(served.wire, served.rest);
+    }
   } catch (cause) {
     const reason = `${formatHostPort(successor)} does not take the consumer over: ${errorText(cause)}`;
-    if (!gone) core.refuse(consumer, new StreamError("lost", reason, { cause }));
-    return;
+    stream.fail(new StreamError("lost", reason, { cause }));
   }
-  const { wire, rest } = served;
-  if (gone) {
-    wire.reset();
-    return;
-  }
-  wire.keepAlive(tunnelKeepAlive);
-  const pipe = core.streams.open(consumer.wire, wire, factsOf(consumer), () => {});
-  pipe.attach(pipe.back, rest);
-  consumer.join(pipe);
 }
 
 /** Says who the consumer is. Rejects when the other side is no proxy with the same secret. */
 async function introduce(
   greeting: Greeting,
-  { from, to }: Consumer,
+  { from = "", to = "" }: Stream,
   secrets: Secrets,
 ): Promise<{ wire: Wire; rest: Uint8Array }> {
   const { wire, steps, challenge } = greeting;

@@ -2,8 +2,8 @@ import type { HostPort } from "../../endpoint.ts";
 import type { Log } from "../../log.ts";
 import type { AgentMetrics } from "../../metrics.ts";
 import type { Key } from "../protocol/proofs.ts";
-import type { StreamError, Streams } from "../streams.ts";
-import type { Consumer } from "./consumer.ts";
+import type { Stream } from "../stream.ts";
+import type { Streams } from "../streams.ts";
 
 export interface SessionIdentity {
   /** 16 bytes, hexadecimal. */
@@ -26,7 +26,7 @@ export interface ProxySession {
   /** Hears the target from now on: the proxy knows the session. */
   begin(): void;
   /** Brings the consumer to the backend. `available` was true. */
-  take(consumer: Consumer): void;
+  take(stream: Stream): void;
   /** A newer session has come in its place: it takes no new streams. */
   supersede(): void;
   /** Tells the target that no new consumers will come. */
@@ -42,12 +42,10 @@ export interface ProxyCore {
   readonly streams: Streams;
   /** Milliseconds of silence after which a peer is dead. */
   readonly deadline: number;
-  /** Gives the consumer to the best session, or resets it when there is none. */
-  place(consumer: Consumer): void;
+  /** Gives the stream to the best session, or resets it when there is none. */
+  place(stream: Stream): void;
   /** Brings the consumer to another proxy, which serves it in our place. */
-  handOver(consumer: Consumer, successor: HostPort): void;
-  /** Resets a consumer that cannot be served. */
-  refuse(consumer: Consumer, cause: StreamError): void;
+  handOver(stream: Stream, successor: HostPort): void;
   /** The session takes no streams any more. Its cause is absent when it had been drained. */
   closed(session: ProxySession, cause: Error | undefined): void;
 }

@@ -1,7 +1,8 @@
+import { formatHostPort } from "../../endpoint.ts";
 import { Deadlines } from "../deadlines.ts";
-import { unknownHost, type WireOwner } from "../net/wire.ts";
+import { type DuplexOwner, nobody } from "../net/duplex.ts";
+import { unknownHost, type Wire } from "../net/wire.ts";
 import { ProxyHeaderError, parseProxyHeader } from "../protocol/proxy-header.ts";
-import type { Consumer } from "./consumer.ts";
 
 /** Milliseconds until the header must be there: load balancers send it with the first packet. */
 const headerTimeout = 3000;
@@ -10,8 +11,8 @@ const checkTimeout = 50;
 const nothing = new Uint8Array(0);
 
 export interface HeaderTaker {
-  /** The consumer has the header's addresses and owns its wire again. */
-  read(): void;
+  /** `addresses` are the header's, if it has any; `early` came behind it. The wire is the taker's again. */
+  read(addresses: { from: string; to: string } | undefined, early: Uint8Array): void;
   failed(reason: string): void;
 }
 
@@ -20,18 +21,21 @@ export interface HeaderTaker {
  * stream, so none has failed. They are those that leave without a byte, and those that leave after a header in which the load balancer
  * speaks for itself (LOCAL, UNKNOWN, or the addresses of this very connection, as version 1 recommends for checks).
  */
-class HeaderReader implements WireOwner {
+class HeaderReader implements DuplexOwner {
   /** The beginning of the header, until its addresses can be read. */
   #head: Uint8Array = nothing;
   #addresses: { from: string; to: string } | undefined;
+  /** The peer, which is not known any more once it has closed. */
+  readonly #from: string;
   /** Bytes of the header that are still to come; unknown before its addresses. */
   #left: number | undefined;
 
   constructor(
-    readonly consumer: Consumer,
+    readonly wire: Wire,
     readonly taker: HeaderTaker,
   ) {
-    consumer.wire.owner = this;
+    this.#from = formatHostPort(wire.remote);
+    wire.owner = this;
     unread.add(this);
   }
 
@@ -65,16 +69,16 @@ class HeaderReader implements WireOwner {
   }
 
   get #speaksForItself(): boolean {
-    const { from, wire } = this.consumer;
     // The peer of a connection that was reset before it was accepted is not known any more.
-    return this.#addresses === undefined || this.#addresses.from === from || wire.remote.host === unknownHost;
+    return (
+      this.#addresses === undefined || this.#addresses.from === this.#from || this.wire.remote.host === unknownHost
+    );
   }
 
   /** `early` came after the header. */
   finish(early: Uint8Array): void {
     this.#release();
-    this.consumer.introduce(this.#addresses, early);
-    this.taker.read();
+    this.taker.read(this.#addresses, early);
   }
 
   fail(reason: string): void {
@@ -85,7 +89,7 @@ class HeaderReader implements WireOwner {
   #release(): void {
     unread.delete(this);
     undecided.delete(this);
-    this.consumer.wire.owner = this.consumer;
+    this.wire.owner = nobody;
   }
 
   /** Whether a connection that ends now was only a check. */
@@ -98,7 +102,7 @@ class HeaderReader implements WireOwner {
   ended(): void {
     if (this.#isCheck) {
       this.#release();
-      this.consumer.wire.finish();
+      this.wire.finish();
     } else this.fail("the connection ended inside its PROXY protocol header");
   }
 
@@ -113,6 +117,6 @@ const unread = new Deadlines<HeaderReader>(headerTimeout, (reader) =>
 );
 const undecided = new Deadlines<HeaderReader>(checkTimeout, (reader) => reader.finish(nothing));
 
-export function readProxyHeader(consumer: Consumer, taker: HeaderTaker): void {
-  new HeaderReader(consumer, taker);
+export function readProxyHeader(wire: Wire, taker: HeaderTaker): void {
+  new HeaderReader(wire, taker);
 }

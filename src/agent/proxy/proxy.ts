@@ -8,9 +8,9 @@ import { tunnelKeepAlive } from "../net/socket-options.ts";
 import { afterNextPoll } from "../net/turn.ts";
 import { type Wire, wires } from "../net/wire.ts";
 import { Quota } from "../quota.ts";
-import { StreamError, Streams } from "../streams.ts";
+import { Stream, StreamError } from "../stream.ts";
+import { Streams } from "../streams.ts";
 import { BoreSession } from "./bore-session.ts";
-import { Consumer, factsOf } from "./consumer.ts";
 import { handOver } from "./hand-over.ts";
 import { Handshakes } from "./handshake.ts";
 import type { ProxyCore, ProxySession } from "./proxy-core.ts";
@@ -73,7 +73,7 @@ class TunnelProxy implements ProxyCore, ProxyRole {
   #options: ProxyOptions;
   #sessions: ProxySession[] = [];
   #draining = false;
-  #arrived: Consumer[] = [];
+  #arrived: Stream[] = [];
   #handshakes: Handshakes;
   #rendezvous: Listener;
   #consumers: Listener;
@@ -98,7 +98,8 @@ class TunnelProxy implements ProxyCore, ProxyRole {
         boreSession: (control) => this.#openBore(new BoreSession(this, control)),
         session: (control, identity) => this.#openNetaminity(new NetaminitySession(this, control, identity)),
         accept: (id, wire, first) => this.#bore().some((session) => session.accept(id, wire, first)),
-        consumer: (wire, addresses, early) => this.place(new Consumer(wire, addresses, early, "proxy")),
+        consumer: (wire, addresses, early) =>
+          this.place(new Stream(this.streams, wire, { ...addresses, early, isHandedOver: true })),
         join: (wire, join) =>
           this.#netaminity()
             .find((one) => one.identity.session === join.session)
@@ -161,21 +162,15 @@ class TunnelProxy implements ProxyCore, ProxyRole {
     this.streams.reset(new StreamError("drained", "the proxy stops"));
   }
 
-  place(consumer: Consumer): void {
-    this.streams.expect(consumer.id);
+  place(stream: Stream): void {
     const session = this.#best();
-    if (session !== undefined) session.take(consumer);
-    else this.refuse(consumer, new StreamError("no_session", "no target is attached"));
+    if (session !== undefined) session.take(stream);
+    else stream.fail(new StreamError("no_session", "no target is attached"));
   }
 
-  handOver(consumer: Consumer, successor: HostPort): void {
+  handOver(stream: Stream, successor: HostPort): void {
     this.metrics.moved.inc();
-    void handOver(consumer, successor, this.#options.secrets, this);
-  }
-
-  refuse(consumer: Consumer, cause: StreamError): void {
-    consumer.wire.reset();
-    this.streams.failed(factsOf(consumer), cause);
+    void handOver(stream, successor, this.#options.secrets);
   }
 
   opened(session: ProxySession, protocol: string): void {
@@ -220,16 +215,15 @@ class TunnelProxy implements ProxyCore, ProxyRole {
   }
 
   #arrive(wire: Wire): void {
-    const consumer = new Consumer(wire);
+    const own = { from: formatHostPort(wire.remote), to: formatHostPort(wire.local), since: performance.now() };
     if (this.#options.acceptProxyProtocol) {
-      readProxyHeader(consumer, {
-        read: () => this.place(consumer),
-        failed: (reason) => this.refuse(consumer, new StreamError("bad_header", reason)),
+      readProxyHeader(wire, {
+        read: (addresses, early) => this.place(new Stream(this.streams, wire, { ...own, ...addresses, early })),
+        failed: (reason) => new Stream(this.streams, wire, own).fail(new StreamError("bad_header", reason)),
       });
       return;
     }
-    this.streams.expect(consumer.id);
-    this.#arrived.push(consumer);
+    this.#arrived.push(new Stream(this.streams, wire, own));
     if (this.#arrived.length === 1) afterNextPoll(() => this.#placeArrived());
     // Bounds what is read ahead when many come at once.
     if (this.#arrived.length > maxReadAhead) wire.pause();
@@ -237,10 +231,7 @@ class TunnelProxy implements ProxyCore, ProxyRole {
 
   /** Most consumers speak first: their bytes come with the next look at the sockets and then share one write with the start. */
   #placeArrived(): void {
-    for (const consumer of this.#arrived.splice(0)) {
-      if (consumer.wire.open) this.place(consumer);
-      else this.streams.failed(factsOf(consumer), new StreamError("reset", "the consumer left before its start"));
-    }
+    for (const stream of this.#arrived.splice(0)) if (!stream.isOver) this.place(stream);
   }
 
   /** The available session with the fewest streams; the newest of those. */

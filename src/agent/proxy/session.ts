@@ -1,22 +1,39 @@
 import { formatHostPort, type HostPort, parseHostPort } from "../../endpoint.ts";
+import type { StreamResult } from "../../metrics.ts";
 import { Deadlines } from "../deadlines.ts";
 import { dialTimeout } from "../net/dial.ts";
 import { tunnelKeepAlive } from "../net/socket-options.ts";
 import type { Wire } from "../net/wire.ts";
-import type { Pipe } from "../pipe.ts";
+import { Channel } from "../protocol/channel.ts";
+import { DataConnection, type DataConnectionOwner } from "../protocol/data-connection.ts";
+import type { Refusal } from "../protocol/frames.ts";
 import type { MessageConnection } from "../protocol/message-connection.ts";
-import { encode, type Message, type Messages, ProtocolError } from "../protocol/messages.ts";
-import { joinProof, matches, startProof, toHex } from "../protocol/proofs.ts";
+import { type Message, type Messages, ProtocolError } from "../protocol/messages.ts";
+import { joinProof, matches, startProof } from "../protocol/proofs.ts";
 import { Pulse } from "../protocol/pulse.ts";
-import { knownResult } from "../protocol/refusals.ts";
 import { UsedNumbers } from "../protocol/used-numbers.ts";
-import { StreamError } from "../streams.ts";
-import type { Consumer } from "./consumer.ts";
-import { DataConnection, type DataConnectionOwner, maxIdle } from "./data-connection.ts";
+import { type Stream, StreamError, type StreamHolder } from "../stream.ts";
+import { IdleConnections } from "./idle-connections.ts";
 import type { ProxyCore, ProxySession, SessionIdentity } from "./proxy-core.ts";
 
+/** Starts of one stream before it is given up: each cost a connection that died under it. */
+const maxStarts = 4;
+
+const results: readonly string[] = [
+  "refused",
+  "unreachable",
+  "unresolved",
+  "timeout",
+  "overload",
+] satisfies StreamResult[];
+
+/** What a target gave as the result of a start. The word of a newer target may be unknown here. */
+function knownResult(result: string): StreamResult {
+  return results.includes(result) ? (result as StreamResult) : "refused";
+}
+
 /** A session with a netaminity target: a control connection and a pool of idle data connections. */
-export class NetaminitySession implements ProxySession, DataConnectionOwner {
+export class NetaminitySession implements ProxySession, DataConnectionOwner, StreamHolder {
   readonly peer: string;
   streams = 0;
   #core: ProxyCore;
@@ -25,11 +42,11 @@ export class NetaminitySession implements ProxySession, DataConnectionOwner {
   #draining = false;
   #over = false;
   #numbers = new UsedNumbers();
-  #idle: DataConnection[] = [];
-  #waiting: Deadlines<Consumer>;
-  /** Consumers that were handed to a data connection and have no answer of the target yet. */
-  #starts = new Map<DataConnection, { consumer: Consumer; pipe: Pipe }>();
-  #answers: Deadlines<DataConnection>;
+  #idle: IdleConnections;
+  #waiting: Deadlines<Stream>;
+  /** Streams that were given to a data connection and have no answer of the target yet. */
+  #starts = new Map<Channel, Stream>();
+  #answers: Deadlines<Channel>;
   #wanted = 0;
   /** Where the target has another session now. Data connections of this one are hard to come by. */
   #successor: HostPort | undefined;
@@ -41,19 +58,19 @@ export class NetaminitySession implements ProxySession, DataConnectionOwner {
   ) {
     this.#core = core;
     this.#control = control;
+    this.#idle = new IdleConnections(core.deadline);
     this.peer = formatHostPort(control.wire.remote);
-    this.#waiting = new Deadlines(core.deadline, (consumer) => {
-      this.#leave(consumer);
-      core.refuse(consumer, new StreamError("lost", "no data connection came in time"));
-    });
+    this.#waiting = new Deadlines(core.deadline, (stream) =>
+      stream.fail(new StreamError("lost", "no data connection came in time")),
+    );
     // Longer than the target's own limit for dialling, whatever the deadline is, so that its reason arrives first.
-    this.#answers = new Deadlines(dialTimeout + core.deadline, (connection) =>
-      this.lost(connection, new ProtocolError("the target did not answer the start in time")),
+    this.#answers = new Deadlines(dialTimeout + core.deadline, ({ carrier }) =>
+      carrier.fail(new ProtocolError("the target did not answer the start in time")),
     );
     this.#pulse = new Pulse(
       control,
       core.deadline,
-      (number) => this.#pingIdle(number),
+      (number) => this.#idle.check(number),
       // The target has to learn of it: when it is heard again, it must not take this session for alive.
       () => control.fail(new ProtocolError("the target is silent")),
     );
@@ -69,7 +86,7 @@ export class NetaminitySession implements ProxySession, DataConnectionOwner {
   }
 
   get idle(): number {
-    return this.#idle.length;
+    return this.#idle.size;
   }
 
   get waiting(): number {
@@ -80,25 +97,22 @@ export class NetaminitySession implements ProxySession, DataConnectionOwner {
     return this.#pulse.roundTrip;
   }
 
-  take(consumer: Consumer): void {
-    const connection = this.#takeFresh();
-    if (connection === undefined && this.#successor !== undefined && consumer.sender === "consumer") {
-      this.#core.handOver(consumer, this.#successor);
+  take(stream: Stream): void {
+    const connection = this.#idle.takeFresh();
+    if (connection === undefined && this.#successor !== undefined && !stream.isHandedOver) {
+      this.#core.handOver(stream, this.#successor);
       return;
     }
     this.streams += 1;
     if (connection !== undefined) {
       this.#core.metrics.poolHits.inc();
-      this.#begin(connection, consumer);
+      this.#begin(connection, stream);
       return;
     }
     this.#core.metrics.poolMisses.inc();
-    consumer.wait(() => {
-      this.#leave(consumer);
-      this.#core.refuse(consumer, new StreamError("reset", "the consumer left before its start"));
-    });
-    this.#waiting.add(consumer);
-    this.#idle.at(-1)?.ping(0);
+    stream.wait(this);
+    this.#waiting.add(stream);
+    this.#idle.askNewest();
     this.#want();
   }
 
@@ -118,115 +132,95 @@ export class NetaminitySession implements ProxySession, DataConnectionOwner {
   }
 
   /** A data connection of this session has come; false when its proof is wrong or used up. */
-  join(wire: Wire, { number, proof }: Messages["Join"]): boolean {
-    if (!matches(joinProof(this.identity.key, number), proof) || !this.#numbers.use(number)) return false;
-    if (this.#draining || this.#over || this.#idle.length >= maxIdle) {
+  join(wire: Wire, { number, proof, frames }: Messages["Join"]): boolean {
+    const revision = frames ? 2 : 1;
+    const { key } = this.identity;
+    if (!matches(joinProof(key, revision, number), proof) || !this.#numbers.use(number)) return false;
+    if (this.#draining || this.#over || this.#idle.isFull) {
       wire.reset();
       return true;
     }
-    this.#available(new DataConnection(wire, number, this));
+    const proofOf = (stream: number) => startProof(key, revision, number, stream);
+    this.free(new DataConnection(wire, revision, proofOf, this));
     return true;
   }
 
-  answered(connection: DataConnection): void {
-    const at = this.#idle.indexOf(connection);
-    if (at < 0 || this.#waiting.size === 0) return;
-    this.#idle.splice(at, 1);
-    this.#available(connection);
+  heard(connection: DataConnection): void {
+    if (this.#waiting.size > 0 && this.#idle.remove(connection)) this.free(connection);
   }
 
-  started(connection: DataConnection, firstBytes: Uint8Array): void {
-    const start = this.#starts.get(connection);
-    if (start === undefined) {
-      this.#unasked(connection);
-      return;
+  free(connection: DataConnection): void {
+    const stream = this.#waiting.oldest;
+    if (this.#draining || this.#over) connection.close();
+    else if (stream === undefined) this.#idle.add(connection);
+    else {
+      this.#waiting.delete(stream);
+      this.#begin(connection, stream);
     }
-    this.#forget(connection);
-    this.#core.metrics.startSeconds.observe(start.consumer.age / 1000);
-    start.pipe.attach(start.pipe.back, firstBytes);
   }
 
-  refused(connection: DataConnection, { result, reason }: Messages["Refused"]): void {
-    const start = this.#starts.get(connection);
-    if (start === undefined) this.#unasked(connection);
-    else start.pipe.reset(new StreamError(knownResult(result), `target: ${reason}`));
+  started(channel: Channel): void {
+    const stream = this.#forget(channel);
+    if (stream !== undefined) this.#core.metrics.startSeconds.observe(stream.age / 1000);
   }
 
-  lost(connection: DataConnection, cause: Error): void {
-    const start = this.#starts.get(connection);
-    if (start === undefined) {
-      this.#idle = this.#idle.filter((other) => other !== connection);
-      return;
-    }
-    for (const idle of this.#idle) idle.doubt();
-    const { consumer, pipe } = start;
-    const untouched = pipe.forth.bytes === 0 && !pipe.forth.finished;
-    if (untouched && consumer.tryAgain()) {
-      this.#core.streams.abandon(pipe, consumer.id);
-      this.#forget(connection);
-      this.streams -= 1;
-      connection.wire.reset();
+  refused(channel: Channel, { result, reason }: Refusal): void {
+    this.#forget(channel)?.fail(new StreamError(knownResult(result), `target: ${reason}`));
+  }
+
+  lost(connection: DataConnection, cause: Error, channel: Channel | undefined): void {
+    this.#idle.remove(connection);
+    const stream = channel === undefined ? undefined : this.#forget(channel);
+    if (stream === undefined) return;
+    this.#idle.doubt();
+    stream.lostStarts += 1;
+    if (stream.forth.isUntouched && stream.lostStarts < maxStarts) {
+      this.#leave(stream);
       this.#core.metrics.moved.inc();
-      this.#core.place(consumer);
+      this.#core.place(stream);
     } else {
       // Some of its bytes may have reached the backend, so they must not go anywhere else.
-      pipe.reset(new StreamError("lost", `start: ${cause.message}`));
+      stream.fail(new StreamError("lost", `start: ${cause.message}`));
     }
   }
 
-  drained(connection: DataConnection): void {
-    this.#starts.get(connection)?.pipe.back.drained();
+  start(): void {
+    throw new ProtocolError("a start from the target");
   }
 
-  /** The target answered a start that nobody sent. */
-  #unasked(connection: DataConnection): void {
-    connection.wire.reset();
-    this.lost(connection, new ProtocolError("an answer without a start"));
+  stray(_connection: DataConnection, { name }: Message): void {
+    throw new ProtocolError(`unexpected ${name} on a data connection`);
   }
 
-  #takeFresh(): DataConnection | undefined {
-    // A connection is used without asking only while its last answer is fresh.
-    const since = performance.now() - this.#core.deadline / 2;
-    const at = this.#idle.findLastIndex((connection) => connection.isFresh(since));
-    return at < 0 ? undefined : this.#idle.splice(at, 1)[0];
-  }
-
-  #available(connection: DataConnection): void {
-    const consumer = this.#waiting.oldest;
-    if (consumer === undefined) {
-      this.#idle.push(connection);
-      return;
-    }
-    this.#waiting.delete(consumer);
-    this.#begin(connection, consumer);
-  }
-
-  #begin(connection: DataConnection, consumer: Consumer): void {
-    const { wire } = connection;
-    const proof = toHex(startProof(this.identity.key, connection.number));
-    const start = encode("Start", { from: consumer.from, to: consumer.to, proof });
-    const pipe = this.#core.streams.open(
-      consumer.wire,
-      wire,
-      { stream: consumer.id, peer: consumer.from, since: consumer.since },
-      () => {
-        this.#forget(connection);
-        this.streams -= 1;
-      },
-    );
-    this.#starts.set(connection, { consumer, pipe });
-    this.#answers.add(connection);
-    consumer.join(pipe, start);
-  }
-
-  #forget(connection: DataConnection): void {
-    this.#starts.delete(connection);
-    this.#answers.delete(connection);
-  }
-
-  #leave(consumer: Consumer): void {
-    this.#waiting.delete(consumer);
+  ended(stream: Stream): void {
+    this.#waiting.delete(stream);
+    const right = stream.back?.source;
+    if (right instanceof Channel) this.#forget(right);
     this.streams -= 1;
+  }
+
+  #begin(connection: DataConnection, stream: Stream): void {
+    const { from = "", to = "" } = stream;
+    const channel = connection.begin({ from, to });
+    stream.holder = this;
+    this.#starts.set(channel, stream);
+    this.#answers.add(channel);
+    stream.join(channel);
+    channel.flush();
+  }
+
+  #forget(channel: Channel): Stream | undefined {
+    const stream = this.#starts.get(channel);
+    this.#starts.delete(channel);
+    this.#answers.delete(channel);
+    return stream;
+  }
+
+  /** The stream is not this session's any more. */
+  #leave(stream: Stream): void {
+    this.#waiting.delete(stream);
+    this.streams -= 1;
+    stream.leave();
   }
 
   /** Asks for data connections, once for all consumers that came in this turn of the event loop. */
@@ -240,20 +234,6 @@ export class NetaminitySession implements ProxySession, DataConnectionOwner {
     });
   }
 
-  #pingIdle(number: number): void {
-    const now = performance.now();
-    for (const connection of [...this.#idle]) {
-      if (now - connection.heard > this.#core.deadline) {
-        connection.wire.reset();
-        this.lost(connection, new ProtocolError("the data connection is silent"));
-      } else if (now > connection.expires) {
-        // Given up here and not by the target, which cannot know whether a consumer is on its way to it.
-        this.lost(connection, new ProtocolError("the data connection is old"));
-        connection.wire.reset();
-      } else connection.ping(number);
-    }
-  }
-
   #message(message: Message): void {
     if (this.#pulse.received(message)) return;
     switch (message.name) {
@@ -261,6 +241,9 @@ export class NetaminitySession implements ProxySession, DataConnectionOwner {
         this.#successor = parseHostPort(message.value);
         this.#core.log.info("the target has moved on", { peer: this.peer, successor: message.value });
         this.#placeWaiting();
+        return;
+      case "Shed":
+        this.#idle.shed(message.value);
         return;
       case "Drain":
         this.#draining = true;
@@ -278,22 +261,22 @@ export class NetaminitySession implements ProxySession, DataConnectionOwner {
     this.#pulse.stop();
     this.#stopTaking();
     this.#core.closed(this, this.#draining ? undefined : cause);
-    // Streams whose start nobody answers any more: those that lost nothing yet go elsewhere now, not after the answer's deadline.
-    for (const [connection, { pipe }] of [...this.#starts]) {
-      if (pipe.forth.bytes === 0) this.lost(connection, cause ?? new ProtocolError("the session ended"));
+    // Starts that nobody answers any more: those that lost nothing yet go elsewhere now, not after the answer's deadline.
+    for (const [{ carrier }, stream] of [...this.#starts]) {
+      if (stream.forth.isUntouched) carrier.fail(cause ?? new ProtocolError("the session ended"));
     }
   }
 
   /** Gives up the pool and sends waiting consumers elsewhere. */
   #stopTaking(): void {
-    for (const connection of this.#idle.splice(0)) connection.wire.reset();
+    this.#idle.closeAll();
     this.#placeWaiting();
   }
 
   #placeWaiting(): void {
-    for (const consumer of this.#waiting.items()) {
-      this.#leave(consumer);
-      this.#core.place(consumer);
+    for (const stream of this.#waiting.items()) {
+      this.#leave(stream);
+      this.#core.place(stream);
     }
   }
 }

@@ -1,5 +1,5 @@
 import type { Wire } from "../net/wire.ts";
-import { challengeInstance, isBoreChallenge, parseUuid } from "../protocol/challenge.ts";
+import { challengeInstance, isBoreChallenge, offersFrames, parseUuid } from "../protocol/challenge.ts";
 import { MessageConnection } from "../protocol/message-connection.ts";
 import { encode, type Message, ProtocolError } from "../protocol/messages.ts";
 import { answer, attachedProof, attachProof, keyOf, matches, sessionKey, toHex } from "../protocol/proofs.ts";
@@ -152,6 +152,7 @@ async function attachToNetaminity(
     address,
     port,
     instance,
+    revision: offersFrames(challenge) ? (2 as const) : (1 as const),
     proxyAddress,
     session,
     key: sessionKey(key, challenge, nonce, session),

@@ -10,7 +10,7 @@ import { resolve } from "../net/names.ts";
 import { type Wire, wires } from "../net/wire.ts";
 import { makeProxyHeader, type ProxyProtocol } from "../protocol/proxy-header.ts";
 import { Quota } from "../quota.ts";
-import { StreamError } from "../streams.ts";
+import { StreamError } from "../stream.ts";
 
 /** Milliseconds for which the addresses of a name serve further consumers; a failed connection asks anew. */
 const addressLifetime = 1000;

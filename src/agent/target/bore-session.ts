@@ -2,13 +2,13 @@ import { errorText } from "../../errors.ts";
 import { connectFirst } from "../net/dial.ts";
 import { tunnelKeepAlive } from "../net/socket-options.ts";
 import type { Wire } from "../net/wire.ts";
-import type { Pipe } from "../pipe.ts";
 import { isBoreChallenge, parseUuid } from "../protocol/challenge.ts";
 import { MessageConnection } from "../protocol/message-connection.ts";
 import { encode, type Message, ProtocolError } from "../protocol/messages.ts";
 import { answer, keyOf, toHex } from "../protocol/proofs.ts";
+import { Stream, type StreamHolder } from "../stream.ts";
+import { serve } from "./serve.ts";
 import type { SessionEvents, TargetCore, TargetSession } from "./target-core.ts";
-import { serveStream } from "./target-stream.ts";
 
 /** Milliseconds until a connection for a consumer must be authenticated; bore's own limit. */
 const acceptTimeout = 3000;
@@ -23,7 +23,7 @@ export interface BoreIdentity {
 }
 
 /** A session with a stock bore server: one new connection for each consumer that it tells of. */
-export class BoreTargetSession implements TargetSession {
+export class BoreTargetSession implements TargetSession, StreamHolder {
   readonly protocol = "bore";
   readonly address: string;
   readonly instance = undefined;
@@ -106,23 +106,16 @@ export class BoreTargetSession implements TargetSession {
     }
   }
 
-  #serve(wire: Wire, firstBytes: Uint8Array): void {
+  #serve(wire: Wire, early: Uint8Array): void {
     this.streams += 1;
-    const over = () => {
-      this.streams -= 1;
-      if (this.streams === 0) this.#events.unused();
-    };
-    const connected = (pipe: Pipe) => pipe.attach(pipe.back, new Uint8Array(0));
-    const request = {
-      wire,
-      firstBytes,
-      from: undefined,
-      to: undefined,
-      connected,
-      failed: () => wire.reset(),
-      over,
-    };
-    void serveStream(request, this.#core.backend, this.#core.streams);
+    const stream = new Stream(this.#core.streams, wire, { from: undefined, to: undefined, early });
+    stream.holder = this;
+    void serve(stream, this.#core.backend, { connected() {}, failed() {} });
+  }
+
+  ended(): void {
+    this.streams -= 1;
+    if (this.streams === 0) this.#events.unused();
   }
 
   #end(cause: Error | undefined): void {

@@ -27,10 +27,16 @@ export class PoolSize {
     this.#grow(this.#size + count);
   }
 
-  /** To be called every now and then: gives up a quarter when more than a half was never needed since the last call. */
-  settle(): void {
-    if (this.#low > this.#size / 2) this.#size = Math.max(this.min, Math.floor(this.#size * 0.75));
-    this.#low = this.#size;
+  /**
+   * To be called every now and then, with the number of idle connections: gives up a quarter when more than a half was never needed since the last call.
+   * Returns how many connections were in excess all the time: those that came back from a crowd of streams.
+   */
+  settle(idle: number): number {
+    const low = Math.min(this.#low, idle);
+    const excess = Math.max(0, low - this.#size);
+    if (low > this.#size / 2) this.#size = Math.max(this.min, Math.floor(this.#size * 0.75));
+    this.#low = idle;
+    return excess;
   }
 
   #grow(wanted: number): void {

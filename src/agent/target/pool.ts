@@ -3,11 +3,11 @@ import { connectFirst } from "../net/dial.ts";
 import { hasRoomFor } from "../net/listen.ts";
 import { tunnelKeepAlive } from "../net/socket-options.ts";
 import type { Way } from "../net/way.ts";
-import type { Wire } from "../net/wire.ts";
 import { challengeInstance, parseUuid } from "../protocol/challenge.ts";
-import { MessageConnection } from "../protocol/message-connection.ts";
-import { type Message, type Messages, ProtocolError } from "../protocol/messages.ts";
-import { joinProof, type Key, matches, startProof, toHex } from "../protocol/proofs.ts";
+import type { Channel } from "../protocol/channel.ts";
+import { DataConnection, type DataConnectionOwner } from "../protocol/data-connection.ts";
+import { encode, type Message, ProtocolError } from "../protocol/messages.ts";
+import { joinProof, type Key, startProof, toHex } from "../protocol/proofs.ts";
 import { PoolSize } from "./pool-size.ts";
 
 /** Data connections being opened at once; more wait for their turn. */
@@ -22,36 +22,33 @@ export interface PoolOptions {
   way: Way;
   /** The proxy's process, from its challenge. */
   instance: number;
+  /** Of the extension, that both know. */
+  revision: 1 | 2;
   session: string;
   key: Key;
   min: number;
   max: number;
   /** Milliseconds of silence after which an idle connection is dead. */
   deadline: number;
-  /** A consumer was handed to a connection. */
-  start(wire: Wire, start: Messages["Start"], firstBytes: Uint8Array): void;
+  /** A consumer was given to a connection. */
+  start(channel: Channel, consumer: { from: string; to: string }): void;
   /** The proxy's address leads to a process that does not know the session. */
   strayed(): void;
 }
 
-/** A connection of the pool, from its dial until a consumer takes it. */
-interface Pooled {
-  connection: MessageConnection;
-  number: number;
-  heard: number;
-  /** The proxy has shown that it took the connection into its pool. */
-  joined: boolean;
-}
-
-/** A target's idle data connections to one proxy. */
-export class TargetPool {
+/** A target's data connections to one proxy: those that are idle, and how many there should be. */
+export class TargetPool implements DataConnectionOwner {
   readonly size: PoolSize;
   #options: PoolOptions;
-  #connections = new Set<Pooled>();
+  /** Those that carry no stream. */
+  #idle = new Set<DataConnection>();
+  /** Connections that the proxy has taken into its pool, as it has shown. */
+  #joined = new WeakSet<DataConnection>();
   #opening = 0;
   #owed = 0;
   #number = 0;
   #closed = false;
+  #over = false;
   #backoff: Backoff = makeBackoff({ first: 100, cap: 5000, random: Math.random });
   #retry: Timer | undefined;
 
@@ -61,7 +58,7 @@ export class TargetPool {
   }
 
   get idle(): number {
-    return this.#connections.size;
+    return this.#idle.size;
   }
 
   get opening(): number {
@@ -71,15 +68,21 @@ export class TargetPool {
   /** Opens what is missing. */
   fill(): void {
     if (this.#closed || this.#retry !== undefined) return;
-    while (this.#opening < maxOpening && (this.#owed > 0 || this.#lacksIdle())) {
+    while (this.#opening < maxOpening && (this.#isOwed() || this.#lacksIdle())) {
       this.#owed = Math.max(0, this.#owed - 1);
       void this.#open();
     }
   }
 
-  /** An idle connection is worth nothing without a descriptor for its backend, and must not take that of a consumer which is being served. */
+  /** A connection is worth nothing without a descriptor for its backend; but one there must be, by which consumers learn that there are none. */
+  #isOwed(): boolean {
+    const idle = this.#idle.size + this.#opening;
+    return this.#owed > 0 && (idle === 0 || hasRoomFor(idle + 2));
+  }
+
+  /** An idle one must not take a descriptor from a consumer that is being served. */
   #lacksIdle(): boolean {
-    const idle = this.#connections.size + this.#opening;
+    const idle = this.#idle.size + this.#opening;
     return idle < this.size.size && hasRoomFor(idle + 3);
   }
 
@@ -93,8 +96,8 @@ export class TargetPool {
   /** Drops idle connections that the proxy has not pinged for a whole deadline. */
   check(): void {
     const since = performance.now() - this.#options.deadline;
-    for (const pooled of [...this.#connections]) {
-      if (pooled.heard < since) pooled.connection.fail(new ProtocolError("the data connection is silent"));
+    for (const connection of [...this.#idle]) {
+      if (connection.lastHeard < since) connection.fail(new ProtocolError("the data connection is silent"));
     }
     this.fill();
   }
@@ -105,14 +108,16 @@ export class TargetPool {
     clearTimeout(this.#retry);
   }
 
-  reset(): void {
+  /** Closes all that carry no stream, now or later. */
+  end(): void {
     this.close();
-    for (const { connection } of this.#connections) connection.reset();
-    this.#connections.clear();
+    this.#over = true;
+    for (const connection of this.#idle) connection.close();
+    this.#idle.clear();
   }
 
   async #open(): Promise<void> {
-    const { address, port, way, session, key } = this.#options;
+    const { address, port, way, session, key, revision } = this.#options;
     this.#opening += 1;
     try {
       const wire = await connectFirst([address], port, openTimeout, way);
@@ -121,11 +126,11 @@ export class TargetPool {
         return;
       }
       this.#number += 1;
-      this.#add(wire, this.#number).connection.send("Join", {
-        session,
-        number: this.#number,
-        proof: toHex(joinProof(key, this.#number)),
-      });
+      const number = this.#number;
+      wire.keepAlive(tunnelKeepAlive);
+      this.#idle.add(new DataConnection(wire, revision, (stream) => startProof(key, revision, number, stream), this));
+      const proof = toHex(joinProof(key, revision, number));
+      wire.write(encode("Join", { session, number, proof, ...(revision === 2 && { frames: true }) }));
     } catch {
       // The control connection notices a proxy that is gone; here it is enough not to insist.
       this.#retryLater();
@@ -142,65 +147,47 @@ export class TargetPool {
     }, this.#backoff.next());
   }
 
-  #add(wire: Wire, number: number): Pooled {
-    const pooled: Pooled = {
-      number,
-      heard: performance.now(),
-      joined: false,
-      connection: new MessageConnection(wire, {
-        message: (message) => this.#message(pooled, message),
-        over: () => this.#remove(pooled),
-      }),
-    };
-    wire.keepAlive(tunnelKeepAlive);
-    this.#connections.add(pooled);
-    return pooled;
-  }
-
-  #remove(pooled: Pooled): void {
-    this.#connections.delete(pooled);
-    // One that never joined says that something is wrong over there; others were used up or aged out.
-    if (pooled.joined) this.fill();
-    else this.#retryLater();
-  }
-
-  #message(pooled: Pooled, message: Message): void {
-    pooled.heard = performance.now();
-    switch (message.name) {
-      case "Challenge":
-        if (challengeInstance(parseUuid(message.value)) !== this.#options.instance) this.#stray(pooled);
-        return;
-      case "Ping":
-        // Only a connection of the pool is pinged.
-        pooled.joined = true;
-        this.#backoff.reset();
-        pooled.connection.send("Pong", message.value);
-        return;
-      case "Start":
-        this.#start(pooled, message.value);
-        return;
-      case "Error":
-        this.#stray(pooled);
-        return;
-      default:
-        throw new ProtocolError(`unexpected ${message.name} on a data connection`);
-    }
-  }
-
-  #start(pooled: Pooled, start: Messages["Start"]): void {
-    if (!matches(startProof(this.#options.key, pooled.number), start.proof)) {
-      throw new ProtocolError("the proxy does not know the session's key");
-    }
+  heard(connection: DataConnection): void {
+    // Only a connection of the pool is pinged.
+    this.#joined.add(connection);
     this.#backoff.reset();
-    this.#connections.delete(pooled);
+  }
+
+  start(connection: DataConnection, channel: Channel, consumer: { from: string; to: string }): void {
+    this.heard(connection);
+    this.#idle.delete(connection);
     this.size.used(this.idle);
-    const { wire, rest } = pooled.connection.release();
-    this.#options.start(wire, start, rest);
+    this.#options.start(channel, consumer);
     this.fill();
   }
 
-  #stray(pooled: Pooled): void {
-    pooled.connection.fail(new ProtocolError("another proxy answers at this address"));
-    this.#options.strayed();
+  free(connection: DataConnection): void {
+    if (this.#over) connection.close();
+    else this.#idle.add(connection);
+  }
+
+  lost(connection: DataConnection): void {
+    this.#idle.delete(connection);
+    // One that never joined says that something is wrong over there; others were used up or aged out.
+    if (this.#joined.has(connection)) this.fill();
+    else this.#retryLater();
+  }
+
+  stray(connection: DataConnection, message: Message): void {
+    const { instance, strayed } = this.#options;
+    if (message.name === "Challenge" && challengeInstance(parseUuid(message.value)) === instance) return;
+    if (message.name !== "Challenge" && message.name !== "Error") {
+      throw new ProtocolError(`unexpected ${message.name} on a data connection`);
+    }
+    connection.fail(new ProtocolError("another proxy answers at this address"));
+    strayed();
+  }
+
+  started(): void {
+    throw new ProtocolError("an answer from the proxy");
+  }
+
+  refused(): void {
+    throw new ProtocolError("an answer from the proxy");
   }
 }

@@ -1,14 +1,13 @@
 import { tunnelKeepAlive } from "../net/socket-options.ts";
-import type { Wire } from "../net/wire.ts";
+import type { Channel } from "../protocol/channel.ts";
 import type { MessageConnection } from "../protocol/message-connection.ts";
-import { type Message, type Messages, ProtocolError } from "../protocol/messages.ts";
+import { type Message, ProtocolError } from "../protocol/messages.ts";
 import type { Key } from "../protocol/proofs.ts";
 import { Pulse } from "../protocol/pulse.ts";
-import { refuse } from "../protocol/refusals.ts";
+import { Stream, type StreamHolder } from "../stream.ts";
 import { TargetPool } from "./pool.ts";
-import { answerWithFirstBytes } from "./started.ts";
+import { serve } from "./serve.ts";
 import type { SessionEvents, TargetCore, TargetSession } from "./target-core.ts";
-import { serveStream } from "./target-stream.ts";
 
 /** Milliseconds that a proxy has for closing the idle connections of a session that was drained. */
 const drainTimeout = 2000;
@@ -19,6 +18,8 @@ export interface NetaminityIdentity {
   address: string;
   port: number;
   instance: number;
+  /** Of the extension, that both know. */
+  revision: 1 | 2;
   proxyAddress: string | undefined;
   session: string;
   key: Key;
@@ -26,7 +27,7 @@ export interface NetaminityIdentity {
 }
 
 /** A session with a netaminity proxy: a control connection, and a pool of data connections that wait for consumers. */
-export class NetaminityTargetSession implements TargetSession {
+export class NetaminityTargetSession implements TargetSession, StreamHolder {
   readonly protocol = "netaminity";
   readonly address: string;
   readonly instance: number;
@@ -34,6 +35,7 @@ export class NetaminityTargetSession implements TargetSession {
   readonly boundPort = undefined;
   readonly secret: string;
   streams = 0;
+  #revision: 1 | 2;
   #core: TargetCore;
   #control: MessageConnection;
   #events: SessionEvents;
@@ -49,6 +51,7 @@ export class NetaminityTargetSession implements TargetSession {
     this.address = identity.address;
     this.instance = identity.instance;
     this.secret = identity.secret;
+    this.#revision = identity.revision;
     this.proxyAddress = identity.proxyAddress;
     const { way, deadline, poolMin, poolMax } = core;
     this.#pool = new TargetPool({
@@ -57,7 +60,7 @@ export class NetaminityTargetSession implements TargetSession {
       deadline,
       min: poolMin,
       max: poolMax,
-      start: (wire, start, first) => this.#start(wire, start, first),
+      start: (channel, consumer) => this.#start(channel, consumer),
       strayed: () => events.strayed(),
     });
     this.#pulse = new Pulse(
@@ -66,7 +69,7 @@ export class NetaminityTargetSession implements TargetSession {
       () => this.#pool.check(),
       () => control.fail(new ProtocolError("the proxy is silent")),
     );
-    this.#settling = setInterval(() => this.#pool.size.settle(), settleInterval);
+    this.#settling = setInterval(() => this.#settle(), settleInterval);
     control.wire.keepAlive(tunnelKeepAlive);
   }
 
@@ -115,21 +118,25 @@ export class NetaminityTargetSession implements TargetSession {
     }
   }
 
-  #start(wire: Wire, { from, to }: Messages["Start"], firstBytes: Uint8Array): void {
+  #start(channel: Channel, consumer: { from: string; to: string }): void {
     this.streams += 1;
-    const request = {
-      wire,
-      firstBytes,
-      from,
-      to,
-      connected: answerWithFirstBytes,
-      failed: refuse,
-      over: () => {
-        this.streams -= 1;
-        if (this.streams === 0) this.#events.unused();
-      },
-    };
-    void serveStream(request, this.#core.backend, this.#core.streams);
+    const stream = new Stream(this.#core.streams, channel, consumer);
+    stream.holder = this;
+    void serve(stream, this.#core.backend, {
+      connected: () => channel.confirm(),
+      failed: ({ result, message }) => channel.refuse({ result, reason: message }),
+    });
+  }
+
+  ended(): void {
+    this.streams -= 1;
+    if (this.streams === 0) this.#events.unused();
+  }
+
+  /** Only the proxy can close an idle connection: it knows whether a consumer is on its way to it. */
+  #settle(): void {
+    const excess = this.#pool.size.settle(this.#pool.idle);
+    if (excess > 0 && this.#revision === 2) this.#control.send("Shed", excess);
   }
 
   #end(cause: Error | undefined): void {
@@ -137,7 +144,7 @@ export class NetaminityTargetSession implements TargetSession {
     this.#over = true;
     this.#pulse.stop();
     clearInterval(this.#settling);
-    this.#pool.reset();
+    this.#pool.end();
     if (cause !== undefined) this.#events.over(cause);
   }
 }

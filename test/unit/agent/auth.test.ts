@@ -65,10 +65,15 @@ test("no proof is worth anything in another place, for another secret, nonce, pe
     serveProof(key, challenge, other, "10.0.0.1:1", "10.0.0.2:2"),
     servingProof(key, challenge, nonce),
     session,
-    joinProof(session, 1),
-    joinProof(session, 11),
-    startProof(session, 1),
-    joinProof(sessionKey(key, challenge, other, nonce), 1),
+    joinProof(session, 1, 1),
+    joinProof(session, 1, 11),
+    joinProof(session, 2, 1),
+    startProof(session, 1, 1, 1),
+    startProof(session, 2, 1, 1),
+    startProof(session, 2, 1, 2),
+    startProof(session, 2, 11, 1),
+    startProof(session, 2, 1, 11),
+    joinProof(sessionKey(key, challenge, other, nonce), 1, 1),
   ].map(toHex);
   expect(new Set(proofs).size).toBe(proofs.length);
 });
@@ -84,7 +89,7 @@ describe("a challenge", () => {
   test("is a UUID of version 8 that survives its text form", () => {
     const challenge = makeChallenge(0x1234567, Buffer.from("ffffffffffffffff", "hex"));
     const text = formatUuid(challenge);
-    expect(text).toBe("6e6d0101-1234-8567-bfff-ffffffffffff");
+    expect(text).toBe("6e6d0103-1234-8567-bfff-ffffffffffff");
     expect(Buffer.from(parseUuid(text))).toEqual(Buffer.from(challenge));
   });
 

@@ -2,10 +2,10 @@
 import { expect, test } from "bun:test";
 import type { Socket } from "bun";
 import { Wire } from "../../../src/agent/net/wire.ts";
-import { Consumer } from "../../../src/agent/proxy/consumer.ts";
+import { Stream } from "../../../src/agent/stream.ts";
 import { Streams } from "../../../src/agent/streams.ts";
 import type { Backend } from "../../../src/agent/target/backend.ts";
-import { serveStream } from "../../../src/agent/target/target-stream.ts";
+import { serve } from "../../../src/agent/target/serve.ts";
 import { createLog } from "../../../src/log.ts";
 import { createMetrics } from "../../../src/metrics.ts";
 
@@ -31,6 +31,7 @@ function makeWire(takes: number) {
 }
 
 const makeStreams = () => new Streams(createLog({ level: "error", format: "json" }), createMetrics());
+const unknown = { from: undefined, to: undefined };
 const early = new Uint8Array(20_000);
 
 test.each([
@@ -38,10 +39,9 @@ test.each([
   [early.byteLength, false],
 ])("a consumer joined to a wire that takes %i bytes: paused is %p", (takes, paused) => {
   const [left, right] = [makeWire(0), makeWire(takes)];
-  const consumer = new Consumer(left.wire, undefined, early);
-  consumer.wait(() => {});
-  const pipe = makeStreams().open(left.wire, right.wire, { stream: 1, peer: "x", since: 0 }, () => {});
-  consumer.join(pipe);
+  const stream = new Stream(makeStreams(), left.wire, { ...unknown, early });
+  stream.wait({ ended() {} });
+  stream.join(right.wire);
   expect(left.state.paused).toBe(paused);
 });
 
@@ -51,16 +51,8 @@ test.each([
 ])("a stream to a backend that takes %i bytes: paused is %p", async (takes, paused) => {
   const [left, right] = [makeWire(0), makeWire(takes)];
   const backend = { connect: async () => right.wire } as unknown as Backend;
-  const request = {
-    wire: left.wire,
-    firstBytes: new Uint8Array(0),
-    from: undefined,
-    to: undefined,
-    connected() {},
-    failed() {},
-    over() {},
-  };
-  const serving = serveStream(request, backend, makeStreams());
+  const stream = new Stream(makeStreams(), left.wire, unknown);
+  const serving = serve(stream, backend, { connected() {}, failed() {} });
   left.wire.owner.received(early);
   await serving;
   expect(left.state.paused).toBe(paused);

@@ -47,7 +47,7 @@ describe("the size of the pool", () => {
     const pool = new PoolSize(2, 64);
     pool.missed(30);
     const sizes = Array.from({ length: 14 }, () => {
-      pool.settle();
+      pool.settle(pool.size);
       return pool.size;
     });
     // The first look sees the burst itself.
@@ -58,10 +58,22 @@ describe("the size of the pool", () => {
   test("stays while more than half of it is used between two looks", () => {
     const pool = new PoolSize(2, 64);
     pool.missed(30);
-    pool.settle();
+    pool.settle(32);
     pool.used(15);
-    pool.settle();
+    pool.settle(32);
     expect(pool.size).toBe(32);
+  });
+
+  test("tells how many came back from a crowd and were never needed", () => {
+    const pool = new PoolSize(4, 64);
+    expect([pool.settle(4), pool.settle(100)]).toEqual([0, 0]);
+    // A crowd has gone, and since then not more than ten were in use at once.
+    pool.used(90);
+    expect(pool.settle(100)).toBe(86);
+    pool.used(9);
+    expect(pool.settle(14)).toBe(5);
+    pool.used(3);
+    expect(pool.settle(14)).toBe(0);
   });
 });
 

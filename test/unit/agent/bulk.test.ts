@@ -1,9 +1,10 @@
 import { afterEach, expect, test } from "bun:test";
 import { type BulkFlow, goOn, startFlow, stopFlow, wasRead } from "../../../src/agent/net/bulk.ts";
+import type { DuplexOwner } from "../../../src/agent/net/duplex.ts";
 import { libc } from "../../../src/agent/net/libc.ts";
 import { listenWires } from "../../../src/agent/net/listen.ts";
 import { splice } from "../../../src/agent/net/splice.ts";
-import type { Wire, WireOwner } from "../../../src/agent/net/wire.ts";
+import type { Wire } from "../../../src/agent/net/wire.ts";
 import type { TcpSocket } from "../../support/tcp.ts";
 import { connectTcp } from "../../support/tcp-ends.ts";
 import { eventually } from "../../support/tcp-wait.ts";
@@ -36,7 +37,7 @@ const running: TestFlow[] = [];
 const ends: TcpSocket[] = [];
 
 /** One direction from a wire to another; `count` is called for moves inside the kernel alone. */
-class TestFlow implements BulkFlow, WireOwner {
+class TestFlow implements BulkFlow, DuplexOwner {
   failure: unknown;
 
   constructor(

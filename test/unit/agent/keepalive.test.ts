@@ -2,7 +2,7 @@
 import { expect, test } from "bun:test";
 import { join } from "node:path";
 
-const agent = join(import.meta.dir, "../../../src/agent");
+const agent = join(import.meta.dir, "../../../src/agent/net");
 
 /** Accepts one connection and prints the timer of its row in /proc/net/tcp: 02 is keepalive (proc(5)). */
 const program = `
@@ -10,7 +10,7 @@ const program = `
     name: "no system library",
     setup: (build) => build.onLoad({ filter: /agent.libc\\.ts$/ }, () => ({ contents: "export const libc = undefined;", loader: "ts" })),
   });
-  const { listenWires } = await import(${JSON.stringify(join(agent, "sockets.ts"))});
+  const { listenWires } = await import(${JSON.stringify(join(agent, "listen.ts"))});
   const { connectWire } = await import(${JSON.stringify(join(agent, "connect.ts"))});
   const accepted = Promise.withResolvers();
   const keepAlive = process.env.SECONDS === undefined ? undefined : Number(process.env.SECONDS);
