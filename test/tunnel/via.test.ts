@@ -39,8 +39,8 @@ describe.each([inProcess, compiled])(
         consumer.finish();
         await consumer.untilFin();
       }
-      // One for the session, at least one for each of the streams, and none for the backend.
-      expect(http.requests.length).toBeGreaterThan(10);
+      // One for the session, the others for data connections, and none for the backend.
+      expect(http.requests.length).toBeGreaterThan(1);
       const lines = new Set(http.requests.map((request) => request.split("\r\n")[0]));
       expect([...lines]).toEqual([`CONNECT ${name}:${port} HTTP/1.1`]);
       const [up] = target.log.all("session up");

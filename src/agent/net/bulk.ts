@@ -155,6 +155,7 @@ function holdsMuch(): boolean {
 
 /** Makes a bulk flow of it at once. False where its bytes cannot move inside the kernel. */
 function takeFromBun(flow: BulkFlow): boolean {
+  if (flow.source.rawSource !== undefined) flow.sink.turnRaw();
   return endsOf(flow) !== undefined && watch(flow, touch(flow));
 }
 

@@ -21,6 +21,8 @@ export interface Duplex {
   /** Sockets that the kernel may move bytes from and to as they are; undefined while they are framed or encrypted. */
   readonly rawSource: Wire | undefined;
   readonly rawSink: Wire | undefined;
+  /** Makes a raw sink of it if that is possible: much is to come. */
+  turnRaw(): void;
   /** Writes all of `chunk`, now or later; swallows it when closed. False when a part has to wait for `drained`: the caller then pauses its source. */
   write(chunk: Uint8Array): boolean;
   pause(): void;

@@ -78,6 +78,9 @@ export class Wire implements Duplex {
     return this.isSecure ? undefined : this;
   }
 
+  /** It is, unless it is encrypted. */
+  turnRaw(): void {}
+
   /** FIN has been sent, or waits behind what has to be written. */
   get isFinishing(): boolean {
     return this.#finishing;

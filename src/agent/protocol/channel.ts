@@ -15,8 +15,11 @@ import {
 } from "./frames.ts";
 import { encode } from "./messages.ts";
 
-/** Bytes of one direction after which it turns raw: what is so long is worth a connection of its own, since the kernel then moves the rest. */
-const rawAfter = 256 * 1024;
+/**
+ * Bytes of one direction after which it turns raw: what is so long is worth a connection of its own, since the kernel then moves the rest. The peer has to
+ * read what is framed, and may have to keep it; so there are fewer of them when there are many streams.
+ */
+const rawAfter = { most: 256 * 1024, least: 16 * 1024, ofAll: 16 * 1024 * 1024 };
 /** Bytes sent from which on a reset does not wait for its turn behind them: the peer may be unable to take them. It holds so many in any case. */
 const resetAfter = 16 * 1024;
 /** Milliseconds that the target's answer waits for the backend's first bytes, to share their write. */
@@ -48,6 +51,9 @@ export class StreamCut extends Error {
   override readonly name = "StreamCut";
 }
 
+/** Channels that are open. */
+let running = 0;
+
 /** One stream's part of a data connection. */
 export class Channel implements Duplex {
   owner: DuplexOwner = nobody;
@@ -66,6 +72,7 @@ export class Channel implements Duplex {
     readonly number: number,
   ) {
     this.outgoing = carrier.revision === 1 ? "raw" : "framed";
+    running += 1;
   }
 
   /** Proxy: begins with these bytes; `flush` sends them when nothing else does. */
@@ -121,10 +128,21 @@ export class Channel implements Duplex {
     const head = this.#takeHead();
     if (this.outgoing === "raw") return wire.write(head.byteLength === 0 ? bytes : Buffer.concat([head, bytes]));
     this.#sent += bytes.byteLength;
-    // Never under encryption: there the frame `end` is the only end, which nobody in between can make.
-    if (this.#sent <= rawAfter || wire.isSecure) return writeFrames(wire, head, bytes);
+    const isLong = this.#sent > Math.max(rawAfter.least, Math.min(rawAfter.most, rawAfter.ofAll / running));
+    if (!isLong || !this.#mayTurnRaw) return writeFrames(wire, head, bytes);
     this.outgoing = "raw";
     return writeFrames(wire, head, bytes, rawFrame);
+  }
+
+  turnRaw(): void {
+    if (!this.#mayTurnRaw) return;
+    this.outgoing = "raw";
+    writeFrames(this.carrier.wire, this.#takeHead(), nothing, rawFrame);
+  }
+
+  /** Never under encryption: there the frame `end` is the only end, which nobody in between can make. */
+  get #mayTurnRaw(): boolean {
+    return this.open && this.outgoing === "framed" && !this.carrier.wire.isSecure;
   }
 
   pause(): void {
@@ -194,14 +212,17 @@ export class Channel implements Duplex {
 
   /** The peer has cut the stream. */
   wasReset(): void {
-    this.incoming = "ended";
+    const cause = new StreamCut("reset by the peer");
     const owner = this.#leave();
-    if (this.outgoing !== "ended") {
+    this.incoming = "ended";
+    if (this.outgoing === "framed") {
       this.outgoing = "ended";
       this.carrier.wire.write(numberFrame(frameType.reset, this.number));
     }
-    owner.closed(new StreamCut("reset by the peer"));
-    this.carrier.settle();
+    owner.closed(cause);
+    // The peer did not know yet that this side is raw, where no frame can tell it anything.
+    if (this.outgoing === "raw") this.carrier.fail(cause);
+    else this.carrier.settle();
   }
 
   /** It is over, in order or with the connection. */
@@ -221,6 +242,7 @@ export class Channel implements Duplex {
   #leave(): DuplexOwner {
     const { owner } = this;
     unanswered.delete(this);
+    if (this.open) running -= 1;
     this.open = false;
     this.owner = nobody;
     return owner;

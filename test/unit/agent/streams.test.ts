@@ -14,6 +14,7 @@ const silent = (): Duplex => ({
   isClear: true,
   rawSource: undefined,
   rawSink: undefined,
+  turnRaw() {},
   write: () => true,
   pause() {},
   resume() {},
