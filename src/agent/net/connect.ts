@@ -1,4 +1,5 @@
 import { type Pointer, ptr, read } from "bun:ffi";
+import { readFileSync } from "node:fs";
 import { constants } from "node:os";
 import type { Socket, TCPSocketConnectOptions } from "bun";
 import { hasDescriptors } from "./descriptors.ts";
@@ -51,7 +52,7 @@ export function connectWire(address: string, port: number): Attempt {
   // Bun would call a lack of descriptors ECONNREFUSED (measured with 1.4.5).
   if (!hasDescriptors(wires.open + dials.inProgress, 0)) return failedAttempt("EMFILE");
   const to = sockaddr(address, port);
-  return to === undefined || errnoAt === undefined ? connectByBun(address, port) : connectByKernel(to, errnoAt);
+  return to === undefined || errnoAt === undefined ? connectByBun(address, port) : connectByKernel(to, port, errnoAt);
 }
 
 function failedAttempt(code: string): Attempt {
@@ -63,7 +64,7 @@ function failedAttempt(code: string): Attempt {
  * trying. So the socket is made here, and Bun gets it on its way: it reports `drain` when it is connected, `close` with the cause when that failed,
  * and `terminate` closes it at any time (measured with 1.4.5).
  */
-function connectByKernel(to: Uint8Array, errno: Pointer): Attempt {
+function connectByKernel(to: Uint8Array, port: number, errno: Pointer): Attempt {
   const fd = libc?.socket(to[0] ?? 0, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, IPPROTO_TCP) ?? -1;
   if (fd < 0) return failedAttempt(errorName(errno));
   // Before the first byte can come: of two urgent ones at the very beginning the kernel would drop the first.
@@ -73,7 +74,7 @@ function connectByKernel(to: Uint8Array, errno: Pointer): Attempt {
     libc?.close(fd);
     return failedAttempt(cause);
   }
-  const outcome = new Outcome();
+  const outcome = new Outcome(port);
   let socket: Socket<Wire> | undefined;
   // Bun takes a descriptor, its types do not say so yet.
   const given: Omit<TCPSocketConnectOptions<Wire>, "hostname" | "port"> & { fd: number } = {
@@ -106,7 +107,7 @@ function errorName(errno: Pointer): string {
 
 /** Without the system's library, or for an address with a zone: what is given up keeps its descriptor until the kernel gives up too. */
 function connectByBun(address: string, port: number): Attempt {
-  const outcome = new Outcome();
+  const outcome = new Outcome(port);
   Bun.connect<Wire>({
     hostname: address,
     port,
@@ -127,7 +128,7 @@ class Outcome {
   isUnwanted = false;
   #isOver = false;
 
-  constructor() {
+  constructor(readonly port: number) {
     dials.inProgress += 1;
     // Whoever gave up does not listen any more.
     this.#result.promise.catch(() => {});
@@ -140,7 +141,7 @@ class Outcome {
   connected(socket: Socket<Wire>): void {
     this.#over();
     if (this.isUnwanted) socket.terminate();
-    else if (isOwnEnd(socket)) {
+    else if (isOwnEnd(socket, this.port)) {
       this.failed(Object.assign(new Error("the connection met itself"), { code: "ECONNREFUSED" }));
       socket.terminate();
     } else {
@@ -167,10 +168,29 @@ class Outcome {
   }
 }
 
+let chosen: readonly [number, number] | undefined;
+
+/** Whether the kernel may choose this port for the near end of a connection. */
+function isChosen(port: number): boolean {
+  chosen ??= chosenPorts();
+  return port >= chosen[0] && port <= chosen[1];
+}
+
+function chosenPorts(): [number, number] {
+  try {
+    const [first = 1, last = 65_535] = readFileSync("/proc/sys/net/ipv4/ip_local_port_range", "utf8")
+      .split(/\s+/)
+      .map(Number);
+    return [first, last];
+  } catch {
+    return [1, 65_535];
+  }
+}
+
 /**
  * A connection to a port of this machine where nobody listens meets itself when the kernel happens to choose that very port for our end
  * (simultaneous open, RFC 9293 section 3.5): whoever speaks into it hears himself.
  */
-function isOwnEnd(socket: Socket<Wire>): boolean {
-  return socket.localPort === socket.remotePort && socket.localAddress === socket.remoteAddress;
+function isOwnEnd(socket: Socket<Wire>, port: number): boolean {
+  return isChosen(port) && socket.localPort === port && socket.localAddress === socket.remoteAddress;
 }

@@ -1,23 +1,12 @@
 import { timingSafeEqual } from "node:crypto";
 import { Deadlines } from "../deadlines.ts";
-import { type DuplexOwner, nothing } from "../net/duplex.ts";
+import type { DuplexOwner } from "../net/duplex.ts";
 import { sendBufferOf } from "../net/socket-options.ts";
 import type { Wire } from "../net/wire.ts";
 import { type Carrier, Channel, StreamCut } from "./channel.ts";
-import {
-  firstOfMessage,
-  frameType,
-  headerSize,
-  maxControl,
-  numberFrame,
-  numberIn,
-  type Refusal,
-  refusalIn,
-  sizeAt,
-  startFrame,
-  startIn,
-} from "./frames.ts";
-import { decode, encode, type Message, maxMessage, ProtocolError } from "./messages.ts";
+import { type FrameHandler, FrameReader } from "./frame-reader.ts";
+import { frameType, numberFrame, numberIn, type Refusal, refusalIn, startFrame, startIn } from "./frames.ts";
+import { encode, type Message, ProtocolError } from "./messages.ts";
 import { matches, toHex } from "./proofs.ts";
 
 /** Milliseconds that a peer has for closing its side of a connection that was closed here. */
@@ -42,17 +31,14 @@ export interface DataConnectionOwner {
 }
 
 /** A connection that a target opened ahead of need. It carries one stream after another, never two at once. */
-export class DataConnection implements Carrier, DuplexOwner {
+export class DataConnection implements Carrier, DuplexOwner, FrameHandler {
   /** `performance.now()` of the last sign of life. */
   lastHeard = performance.now();
   /** Has to answer a ping before it is used. */
   #doubted = false;
   #channel: Channel | undefined;
   #streams = 0;
-  /** The beginning of a frame or message. */
-  #part: Uint8Array = nothing;
-  /** Bytes of a frame of the stream that are still to come. */
-  #left = 0;
+  #reader = new FrameReader(this);
   #isGone = false;
 
   constructor(
@@ -128,70 +114,31 @@ export class DataConnection implements Carrier, DuplexOwner {
   received(chunk: Uint8Array): void {
     this.lastHeard = performance.now();
     try {
-      this.#read(this.#part.byteLength === 0 ? chunk : Buffer.concat([this.#part, chunk]));
+      this.#reader.read(chunk);
     } catch (cause) {
       if (!(cause instanceof ProtocolError)) throw cause;
       this.fail(cause);
     }
   }
 
-  #read(bytes: Uint8Array): void {
-    this.#part = nothing;
-    let at = 0;
-    while (at < bytes.byteLength && this.wire.open) {
-      const channel = this.#channel;
-      if (channel?.incoming === "raw") {
-        channel.received(at === 0 ? bytes : bytes.subarray(at));
-        return;
-      }
-      const next = this.#left > 0 ? this.#readData(bytes, at) : this.#readUnit(bytes, at);
-      if (next === undefined) {
-        // Copied, so that a few bytes do not keep a whole read.
-        this.#part = bytes.slice(at);
-        return;
-      }
-      at = next;
-    }
+  get isRaw(): boolean {
+    return this.#channel?.incoming === "raw";
   }
 
-  #readData(bytes: Uint8Array, at: number): number {
-    const end = Math.min(bytes.byteLength, at + this.#left);
-    this.#left -= end - at;
-    this.#channel?.received(bytes.subarray(at, end));
-    return end;
+  get isReading(): boolean {
+    return this.wire.open;
   }
 
-  /** One frame or message; undefined until it is complete. */
-  #readUnit(bytes: Uint8Array, at: number): number | undefined {
-    const type = bytes[at] ?? 0;
-    if (type >= firstOfMessage) return this.#readMessage(bytes, at);
+  bytes(bytes: Uint8Array): void {
+    this.#channel?.received(bytes);
+  }
+
+  frame(type: number, payload: Uint8Array): void {
     if (this.revision === 1) throw new ProtocolError("a frame in a session without frames");
-    if (bytes.byteLength < at + headerSize) return undefined;
-    const size = sizeAt(bytes, at);
-    const start = at + headerSize;
-    if (type === frameType.data) {
-      this.#answered("data");
-      this.#left = size;
-      return start;
-    }
-    if (size > maxControl) throw new ProtocolError(`a frame is longer than ${maxControl} bytes`);
-    if (bytes.byteLength < start + size) return undefined;
-    this.#frame(type, bytes.subarray(start, start + size));
-    return start + size;
-  }
-
-  #readMessage(bytes: Uint8Array, at: number): number | undefined {
-    const end = bytes.indexOf(0, at);
-    if ((end < 0 ? bytes.byteLength : end) - at > maxMessage) {
-      throw new ProtocolError(`a message is longer than ${maxMessage} bytes`);
-    }
-    if (end < 0) return undefined;
-    this.#message(decode(bytes.subarray(at, end)));
-    return end + 1;
-  }
-
-  #frame(type: number, payload: Uint8Array): void {
     switch (type) {
+      case frameType.data:
+        this.#answered("data");
+        return;
       case frameType.start: {
         const start = startIn(payload);
         if (start === undefined) throw new ProtocolError("a start frame has a wrong content");
@@ -225,7 +172,7 @@ export class DataConnection implements Carrier, DuplexOwner {
     }
   }
 
-  #message(message: Message): void {
+  message(message: Message): void {
     switch (message.name) {
       case "Ping":
         this.#pinged(message.value);
