@@ -1,5 +1,6 @@
 import { Deadlines } from "../deadlines.ts";
-import { unknownHost, type WireOwner } from "../net/wire.ts";
+import { unknownHost } from "../net/socket-address.ts";
+import type { WireOwner } from "../net/wire.ts";
 import { ProxyHeaderError, parseProxyHeader } from "../protocol/proxy-header.ts";
 import type { Consumer } from "./consumer.ts";
 
