@@ -20,6 +20,8 @@ export interface ProxyOptions extends RoleOptions {
   rendezvousPort?: number;
   consumerPort?: number;
   acceptProxyProtocol?: boolean;
+  /** Default optional. */
+  encryption?: "optional" | "required";
 }
 
 export type ProxyProtocol = "off" | "v1" | "v2";
@@ -31,6 +33,8 @@ export interface TargetOptions extends RoleOptions {
   via?: string;
   /** Accept a stock bore server and ask it for this port, 0 = any; default: only a netaminity proxy is accepted. */
   borePort?: number;
+  /** Default off. */
+  encryption?: "off" | "required";
   poolMin?: number;
   poolMax?: number;
   sendProxyProtocol?: ProxyProtocol;

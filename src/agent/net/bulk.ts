@@ -156,13 +156,18 @@ function holdsMuch(): boolean {
 function watch(flow: BulkFlow, place: Place): boolean {
   const { source, sink } = flow;
   if (place.watched !== undefined) return true;
-  if (!source.open || !sink.open || !canSplice()) return false;
+  if (!source.open || !sink.open || !canMove(flow)) return false;
   const ends = { source: source.descriptor, sink: sink.descriptor };
   if (!watched.add(flow, ends)) return false;
   source.pause();
   place.watched = ends;
   schedule();
   return true;
+}
+
+/** Under TLS the kernel has nothing but ciphertext. */
+function canMove({ source, sink }: BulkFlow): boolean {
+  return canSplice() && !source.isSecure && !sink.isSecure;
 }
 
 function unwatch(place: Place | undefined): void {
@@ -256,7 +261,7 @@ function tryMove(flow: BulkFlow): Outcome {
 function move(flow: BulkFlow): Outcome {
   const { source, sink } = flow;
   if (!sink.isClear) return "full";
-  if (!source.open || !canSplice()) return "stuck";
+  if (!source.open || !canMove(flow)) return "stuck";
   const known = bulk.get(flow);
   if (known !== undefined && isOurs(flow)) watch(flow, known);
   // Asked before anything is taken: a move would meet the end or the error of an empty source, and use up what Bun is to report.

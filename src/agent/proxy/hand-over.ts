@@ -4,10 +4,11 @@ import type { Secrets } from "../../secret.ts";
 import { connectFirst } from "../net/dial.ts";
 import { tunnelKeepAlive } from "../net/socket-options.ts";
 import type { Wire } from "../net/wire.ts";
+import { requiresEncryption } from "../protocol/challenge.ts";
 import { ProtocolError } from "../protocol/messages.ts";
-import { keyOf, matches, serveProof, servingProof, toHex } from "../protocol/proofs.ts";
+import { bound, keyOf, matches, serveProof, servingProof, toHex } from "../protocol/proofs.ts";
 import { StreamError } from "../streams.ts";
-import { type Greeting, greet, instanceOf } from "../target/attach.ts";
+import { encrypt, type Greeting, greet, instanceOf } from "../target/attach.ts";
 import { type Consumer, factsOf } from "./consumer.ts";
 import type { ProxyCore } from "./proxy-core.ts";
 
@@ -31,11 +32,9 @@ export async function handOver(
   });
   let served: { wire: Wire; rest: Uint8Array };
   try {
-    served = await introduce(
-      await greet(await connectFirst([successor.host], successor.port, connectTimeout)),
-      consumer,
-      secrets,
-    );
+    const greeting = await greet(await connectFirst([successor.host], successor.port, connectTimeout));
+    const isEncrypted = core.encryption === "required" || requiresEncryption(greeting.challenge);
+    served = await introduce(isEncrypted ? await encrypt(greeting) : greeting, consumer, secrets);
   } catch (cause) {
     const reason = `${formatHostPort(successor)} does not take the consumer over: ${errorText(cause)}`;
     if (!gone) core.refuse(consumer, new StreamError("lost", reason, { cause }));
@@ -61,7 +60,7 @@ async function introduce(
   const { wire, steps, challenge } = greeting;
   try {
     instanceOf(greeting);
-    const key = keyOf(secrets.current[0] ?? "");
+    const key = bound(keyOf(secrets.current[0] ?? ""), wire.binding);
     const nonce = toHex(crypto.getRandomValues(new Uint8Array(16)));
     const proof = toHex(serveProof(key, challenge, nonce, from, to));
     steps.connection.send("Serve", { from, to, nonce, proof });

@@ -1,6 +1,7 @@
 import type { HostPort } from "../../endpoint.ts";
 import type { Log } from "../../log.ts";
 import type { AgentMetrics } from "../../metrics.ts";
+import type { ProxyEncryption } from "../protocol/challenge.ts";
 import type { Key } from "../protocol/proofs.ts";
 import type { StreamError, Streams } from "../streams.ts";
 import type { Consumer } from "./consumer.ts";
@@ -11,12 +12,16 @@ export interface SessionIdentity {
   /** Names the target's process; a newer session of the same process replaces the older one. */
   target: string;
   key: Key;
+  /** Under TLS, as all of its data connections are. */
+  encrypted: boolean;
 }
 
 /** A target that is attached to the proxy. */
 export interface ProxySession {
   /** The target's address, `host:port`. */
   readonly peer: string;
+  /** Under TLS, with all of its streams on the way to the target. */
+  readonly encrypted: boolean;
   /** Consumers that were given to this session and are not over yet. */
   readonly streams: number;
   /** Those of them that have no connection to the target yet. */
@@ -42,6 +47,7 @@ export interface ProxyCore {
   readonly streams: Streams;
   /** Milliseconds of silence after which a peer is dead. */
   readonly deadline: number;
+  readonly encryption: ProxyEncryption;
   /** Gives the consumer to the best session, or resets it when there is none. */
   place(consumer: Consumer): void;
   /** Brings the consumer to another proxy, which serves it in our place. */

@@ -6,18 +6,19 @@ import type { Wire } from "../net/wire.ts";
 import type { Pipe } from "../pipe.ts";
 import type { MessageConnection } from "../protocol/message-connection.ts";
 import { encode, type Message, type Messages, ProtocolError } from "../protocol/messages.ts";
-import { joinProof, matches, startProof, toHex } from "../protocol/proofs.ts";
+import { bound, joinProof, matches, startProof, toHex } from "../protocol/proofs.ts";
 import { Pulse } from "../protocol/pulse.ts";
 import { knownResult } from "../protocol/refusals.ts";
 import { UsedNumbers } from "../protocol/used-numbers.ts";
 import { StreamError } from "../streams.ts";
-import type { Consumer } from "./consumer.ts";
+import { type Consumer, factsOf } from "./consumer.ts";
 import { DataConnection, type DataConnectionOwner, maxIdle } from "./data-connection.ts";
 import type { ProxyCore, ProxySession, SessionIdentity } from "./proxy-core.ts";
 
 /** A session with a netaminity target: a control connection and a pool of idle data connections. */
 export class NetaminitySession implements ProxySession, DataConnectionOwner {
   readonly peer: string;
+  readonly encrypted: boolean;
   streams = 0;
   #core: ProxyCore;
   #control: MessageConnection;
@@ -41,6 +42,7 @@ export class NetaminitySession implements ProxySession, DataConnectionOwner {
   ) {
     this.#core = core;
     this.#control = control;
+    this.encrypted = identity.encrypted;
     this.peer = formatHostPort(control.wire.remote);
     this.#waiting = new Deadlines(core.deadline, (consumer) => {
       this.#leave(consumer);
@@ -119,7 +121,9 @@ export class NetaminitySession implements ProxySession, DataConnectionOwner {
 
   /** A data connection of this session has come; false when its proof is wrong or used up. */
   join(wire: Wire, { number, proof }: Messages["Join"]): boolean {
-    if (!matches(joinProof(this.identity.key, number), proof) || !this.#numbers.use(number)) return false;
+    if (wire.isSecure !== this.encrypted) return false;
+    if (!matches(joinProof(bound(this.identity.key, wire.binding), number), proof) || !this.#numbers.use(number))
+      return false;
     if (this.#draining || this.#over || this.#idle.length >= maxIdle) {
       wire.reset();
       return true;
@@ -203,17 +207,12 @@ export class NetaminitySession implements ProxySession, DataConnectionOwner {
 
   #begin(connection: DataConnection, consumer: Consumer): void {
     const { wire } = connection;
-    const proof = toHex(startProof(this.identity.key, connection.number));
+    const proof = toHex(startProof(bound(this.identity.key, wire.binding), connection.number));
     const start = encode("Start", { from: consumer.from, to: consumer.to, proof });
-    const pipe = this.#core.streams.open(
-      consumer.wire,
-      wire,
-      { stream: consumer.id, peer: consumer.from, since: consumer.since },
-      () => {
-        this.#forget(connection);
-        this.streams -= 1;
-      },
-    );
+    const pipe = this.#core.streams.open(consumer.wire, wire, factsOf(consumer), () => {
+      this.#forget(connection);
+      this.streams -= 1;
+    });
     this.#starts.set(connection, { consumer, pipe });
     this.#answers.add(connection);
     consumer.join(pipe, start);

@@ -1,5 +1,4 @@
 import { type Backoff, makeBackoff } from "../backoff.ts";
-import { connectFirst } from "../net/dial.ts";
 import { hasRoomFor } from "../net/listen.ts";
 import { tunnelKeepAlive } from "../net/socket-options.ts";
 import type { Way } from "../net/way.ts";
@@ -7,7 +6,8 @@ import type { Wire } from "../net/wire.ts";
 import { challengeInstance, parseUuid } from "../protocol/challenge.ts";
 import { MessageConnection } from "../protocol/message-connection.ts";
 import { type Message, type Messages, ProtocolError } from "../protocol/messages.ts";
-import { joinProof, type Key, matches, startProof, toHex } from "../protocol/proofs.ts";
+import { bound, joinProof, type Key, matches, startProof, toHex } from "../protocol/proofs.ts";
+import { openDataConnection } from "./open-data-connection.ts";
 import { PoolSize } from "./pool-size.ts";
 
 /** Data connections being opened at once; more wait for their turn. */
@@ -20,6 +20,8 @@ export interface PoolOptions {
   address: string;
   port: number;
   way: Way;
+  /** Inside TLS, as the session is. */
+  encrypted: boolean;
   /** The proxy's process, from its challenge. */
   instance: number;
   session: string;
@@ -112,10 +114,10 @@ export class TargetPool {
   }
 
   async #open(): Promise<void> {
-    const { address, port, way, session, key } = this.#options;
+    const { address, port, way, encrypted, session, key } = this.#options;
     this.#opening += 1;
     try {
-      const wire = await connectFirst([address], port, openTimeout, way);
+      const wire = await openDataConnection({ address, port, way, encrypted }, openTimeout);
       if (this.#closed) {
         wire.reset();
         return;
@@ -124,7 +126,7 @@ export class TargetPool {
       this.#add(wire, this.#number).connection.send("Join", {
         session,
         number: this.#number,
-        proof: toHex(joinProof(key, this.#number)),
+        proof: toHex(joinProof(bound(key, wire.binding), this.#number)),
       });
     } catch {
       // The control connection notices a proxy that is gone; here it is enough not to insist.
@@ -188,7 +190,8 @@ export class TargetPool {
   }
 
   #start(pooled: Pooled, start: Messages["Start"]): void {
-    if (!matches(startProof(this.#options.key, pooled.number), start.proof)) {
+    const key = bound(this.#options.key, pooled.connection.wire.binding);
+    if (!matches(startProof(key, pooled.number), start.proof)) {
       throw new ProtocolError("the proxy does not know the session's key");
     }
     this.#backoff.reset();

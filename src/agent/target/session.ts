@@ -23,6 +23,7 @@ export interface NetaminityIdentity {
   session: string;
   key: Key;
   secret: string;
+  encrypted: boolean;
 }
 
 /** A session with a netaminity proxy: a control connection, and a pool of data connections that wait for consumers. */
@@ -33,6 +34,7 @@ export class NetaminityTargetSession implements TargetSession {
   readonly proxyAddress: string | undefined;
   readonly boundPort = undefined;
   readonly secret: string;
+  readonly encrypted: boolean;
   streams = 0;
   #core: TargetCore;
   #control: MessageConnection;
@@ -49,6 +51,7 @@ export class NetaminityTargetSession implements TargetSession {
     this.address = identity.address;
     this.instance = identity.instance;
     this.secret = identity.secret;
+    this.encrypted = identity.encrypted;
     this.proxyAddress = identity.proxyAddress;
     const { way, deadline, poolMin, poolMax } = core;
     this.#pool = new TargetPool({
