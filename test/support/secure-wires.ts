@@ -7,7 +7,7 @@ import { createChanges } from "./tcp-wait.ts";
 /** One end of a wire: what it was told of, in order, as a test sees it. */
 export class WireEnd implements WireOwner {
   readonly events: string[] = [];
-  received_ = 0;
+  bytes = 0;
   #chunks: Uint8Array[] = [];
   #changes = createChanges();
   /** Called with each chunk. */
@@ -27,7 +27,7 @@ export class WireEnd implements WireOwner {
   }
 
   received(chunk: Uint8Array): void {
-    this.received_ += chunk.byteLength;
+    this.bytes += chunk.byteLength;
     if (this.keep) this.#chunks.push(chunk);
     if (this.events.at(-1) !== "bytes") this.events.push("bytes");
     this.onChunk?.(chunk);
@@ -53,7 +53,7 @@ export class WireEnd implements WireOwner {
   until(condition: () => boolean, what: string, deadline?: number): Promise<void> {
     return this.#changes.until(
       condition,
-      () => `${what} (${JSON.stringify(this.events)}, ${this.received_} bytes)`,
+      () => `${what} (${JSON.stringify(this.events)}, ${this.bytes} bytes)`,
       deadline,
     );
   }

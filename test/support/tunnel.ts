@@ -155,14 +155,14 @@ export const direct: TunnelKind = {
 };
 
 /** Both sides are ours. */
-export function tunnelOf(implementation: Implementation): TunnelKind {
+export function tunnelOf(implementation: Implementation, encryption: "off" | "required" = "off"): TunnelKind {
   return {
-    name: `proxy and target ${implementation.name}`,
+    name: `proxy and target ${implementation.name}${encryption === "off" ? "" : ", encrypted"}`,
     carriesReset: true,
     open: async (options) => {
       await using stack = new AsyncDisposableStack();
       const proxy = stack.use(await implementation.startProxy(options));
-      const target = stack.use(await implementation.startTarget({ ...options, proxy: proxy.rendezvous }));
+      const target = stack.use(await implementation.startTarget({ ...options, encryption, proxy: proxy.rendezvous }));
       await untilReady(target);
       await untilReady(proxy);
       const owned = stack.move();

@@ -237,7 +237,7 @@ describe("a paused wire under TLS", () => {
     expect(server.events).toEqual(["bytes"]);
     server.onChunk = undefined;
     server.wire.resume();
-    await server.until(() => server.received_ === 50_000, "all bytes arrive");
+    await server.until(() => server.bytes === 50_000, "all bytes arrive");
     if (end === "end") await server.untilEvent("ended");
     expect(server.text).toBe("x".repeat(50_000));
     server.wire.reset();
@@ -292,7 +292,7 @@ describe("large transfers under TLS", () => {
       end.onChunk = (chunk) => {
         if (isPaused) reportedPaused += 1;
         hashes[side].update(chunk);
-        if (end.received_ % 3 !== 0) return;
+        if (end.bytes % 3 !== 0) return;
         isPaused = true;
         end.wire.pause();
         setTimeout(() => {
