@@ -1,5 +1,6 @@
 import { connectWire } from "../../src/agent/net/connect.ts";
 import { listenWires } from "../../src/agent/net/listen.ts";
+import { TlsFailed } from "../../src/agent/net/tls.ts";
 import type { Wire, WireOwner } from "../../src/agent/net/wire.ts";
 import { type Relay, startRelay } from "./relay.ts";
 import { createChanges } from "./tcp-wait.ts";
@@ -102,3 +103,10 @@ export async function secureWires(over: "directly" | "relay" = "directly", keep:
   await Promise.all([pair.client.secure("client"), pair.server.secure("server")]);
   return { ...ends, relay: pair.relay, [Symbol.asyncDispose]: () => pair[Symbol.asyncDispose]() };
 }
+
+/** `secure`, or why not. */
+export const outcomeOf = (attempt: Promise<void>): Promise<string> =>
+  attempt.then(
+    () => "secure",
+    (cause) => (cause instanceof TlsFailed ? cause.message : `unexpected ${cause}`),
+  );
