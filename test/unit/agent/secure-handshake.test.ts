@@ -1,5 +1,6 @@
 import { describe, expect, setDefaultTimeout, test } from "bun:test";
 import { X509Certificate } from "node:crypto";
+import { join } from "node:path";
 import { makeIdentity } from "../../../src/agent/net/certificate.ts";
 import { connectWire } from "../../../src/agent/net/connect.ts";
 import { listenWires } from "../../../src/agent/net/listen.ts";
@@ -9,6 +10,7 @@ import { unusedPort } from "../../support/tcp-ends.ts";
 
 setDefaultTimeout(30_000);
 
+const net = join(import.meta.dir, "../../../src/agent/net");
 const listening = { spareDescriptors: () => 0, exhausted: () => {} };
 
 describe("a TLS handshake fails, and leaves nothing behind,", () => {
@@ -120,6 +122,46 @@ describe("a TLS handshake fails, and leaves nothing behind,", () => {
     listener?.stop();
     child.kill();
   });
+});
+
+/** A process that connects, goes on under TLS, does something with its wire, says so and dies. */
+const dying = (port: number, act: string) => `
+  const { connectWire } = await import(${JSON.stringify(join(net, "connect.ts"))});
+  const wire = await connectWire("127.0.0.1", ${port}).wire;
+  await wire.secure("client");
+  wire.write(Buffer.from("last words"));
+  ${act};
+  await Bun.sleep(100);
+  process.kill(process.pid, "SIGKILL");
+`;
+
+test.each([
+  ["carries a stream", "wire.carryStream()", ["bytes", "closed: ECONNRESET"]],
+  ["carries none", "", ["bytes", "ended"]],
+  ["has sent its FIN", "wire.carryStream(); wire.finish()", ["bytes", "ended"]],
+])("the death of a process is what it was without TLS for a wire that %s", async (_, act, events) => {
+  const accepted = Promise.withResolvers<Wire>();
+  const listener = listenWires({ host: "127.0.0.1", port: 0 }, { ...listening, accept: accepted.resolve });
+  await using child = Bun.spawn([process.execPath, "-e", dying(listener.port, act)]);
+  const wire = await accepted.promise;
+  const end = new WireEnd(wire);
+  await wire.secure("server");
+  await end.untilEvent(events.at(-1) ?? "");
+  await child.exited;
+  expect(end.events).toEqual(events);
+  wire.reset();
+  listener.stop();
+});
+
+test("the kernel asks a silent peer under TLS, too", async () => {
+  await using pair = await secureWires();
+  const { wire } = pair.client;
+  wire.keepAlive(15);
+  const hex = ({ port }: { port: number }) => `:${port.toString(16).toUpperCase().padStart(4, "0")}`;
+  const rows = (await Bun.file("/proc/net/tcp").text()).split("\n").map((row) => row.trim().split(/\s+/));
+  const row = rows.find(([, from, to]) => from?.endsWith(hex(wire.local)) && to?.endsWith(hex(wire.remote)));
+  // 02 is keepalive (proc(5)).
+  expect(row?.[5]?.split(":")[0]).toBe("02");
 });
 
 test("the certificate can be read, is signed by its own key, and is another one each time", () => {

@@ -1,7 +1,7 @@
 import { describe, expect, setDefaultTimeout, test } from "bun:test";
 import { listenWires } from "../../../src/agent/net/listen.ts";
 import { wires } from "../../../src/agent/net/wire.ts";
-import { connectWires, outcomeOf, secureWires, WireEnd } from "../../support/secure-wires.ts";
+import { connectWires, secureWires, WireEnd } from "../../support/secure-wires.ts";
 
 setDefaultTimeout(30_000);
 
@@ -62,7 +62,6 @@ describe("a wire that becomes one under TLS", () => {
       client.wire.local.port,
     ]);
     const { remote } = server.wire;
-    server.wire.keepAlive(15);
     server.wire.reset();
     expect(server.wire.remote).toEqual(remote);
   });
