@@ -1,7 +1,7 @@
-import { offersCheck } from "./protocol/challenge.ts";
+import { offersCheck, offersEncryption } from "./protocol/challenge.ts";
 import { ProtocolError } from "./protocol/messages.ts";
-import { checkedProof, checkProof, keyOf, matches, toHex } from "./protocol/proofs.ts";
-import { type Greeting, instanceOf } from "./target/attach.ts";
+import { bound, checkedProof, checkProof, keyOf, matches, toHex } from "./protocol/proofs.ts";
+import { encrypt, type Greeting, instanceOf } from "./target/attach.ts";
 
 /**
  * Finds out whether the proxy accepts a secret, without opening a session: a session would be given consumers. The proof has a label of
@@ -13,11 +13,12 @@ export async function objectionToSecret(
   greeting: Greeting,
   secret: string,
 ): Promise<{ objection: string | undefined } | "not offered"> {
-  const { wire, steps, challenge } = greeting;
+  const { wire } = greeting;
   try {
     instanceOf(greeting);
-    if (!offersCheck(challenge)) return "not offered";
-    const key = keyOf(secret);
+    if (!offersCheck(greeting.challenge)) return "not offered";
+    const { steps, challenge } = offersEncryption(greeting.challenge) ? await encrypt(greeting) : greeting;
+    const key = bound(keyOf(secret), wire.binding);
     const nonce = toHex(crypto.getRandomValues(new Uint8Array(16)));
     steps.connection.send("Check", { nonce, proof: toHex(checkProof(key, challenge, nonce)) });
     const message = await steps.next();

@@ -28,7 +28,8 @@ export async function openRelayed(
 ): Promise<RelayedTunnel> {
   await using stack = new AsyncDisposableStack();
   const backend = stack.use(await listenTcp(server));
-  const proxy = stack.use(await implementation.startProxy(options));
+  const { encryption: _targetAlone, ...shared } = options;
+  const proxy = stack.use(await implementation.startProxy(shared));
   const relay = stack.use(await startRelay(proxy.rendezvous));
   const target = stack.use(await implementation.startTarget({ ...options, proxy: relay, backend }));
   await untilReady(target);

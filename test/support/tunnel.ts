@@ -20,6 +20,8 @@ export interface ProxyOptions extends RoleOptions {
   rendezvousPort?: number;
   consumerPort?: number;
   acceptProxyProtocol?: boolean;
+  /** Default optional. */
+  encryption?: "optional" | "required";
 }
 
 export type ProxyProtocol = "off" | "v1" | "v2";
@@ -31,6 +33,8 @@ export interface TargetOptions extends RoleOptions {
   via?: string;
   /** Accept a stock bore server and ask it for this port, 0 = any; default: only a netaminity proxy is accepted. */
   borePort?: number;
+  /** Default off. */
+  encryption?: "off" | "required";
   poolMin?: number;
   poolMax?: number;
   sendProxyProtocol?: ProxyProtocol;
@@ -151,14 +155,14 @@ export const direct: TunnelKind = {
 };
 
 /** Both sides are ours. */
-export function tunnelOf(implementation: Implementation): TunnelKind {
+export function tunnelOf(implementation: Implementation, encryption: "off" | "required" = "off"): TunnelKind {
   return {
-    name: `proxy and target ${implementation.name}`,
+    name: `proxy and target ${implementation.name}${encryption === "off" ? "" : ", encrypted"}`,
     carriesReset: true,
     open: async (options) => {
       await using stack = new AsyncDisposableStack();
       const proxy = stack.use(await implementation.startProxy(options));
-      const target = stack.use(await implementation.startTarget({ ...options, proxy: proxy.rendezvous }));
+      const target = stack.use(await implementation.startTarget({ ...options, encryption, proxy: proxy.rendezvous }));
       await untilReady(target);
       await untilReady(proxy);
       const owned = stack.move();

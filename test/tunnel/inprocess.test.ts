@@ -6,3 +6,4 @@ import { tunnelCases } from "./cases.ts";
 setDefaultTimeout(60_000);
 
 tunnelCases(tunnelOf(inProcess));
+tunnelCases(tunnelOf(inProcess, "required"));

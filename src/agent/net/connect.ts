@@ -7,7 +7,7 @@ import { libc } from "./libc.ts";
 import { sockaddr } from "./socket-address.ts";
 import { keepUrgentInline } from "./socket-options.ts";
 import { Wire, wires } from "./wire.ts";
-import { wireHandlers } from "./wire-handlers.ts";
+import { type SocketEvents, wireHandlers } from "./wire-handlers.ts";
 
 /** A connection on its way. Whoever asked for it either takes the wire, and sets its owner at once, or gives it up. */
 export interface Attempt {
@@ -75,9 +75,9 @@ function connectByKernel(to: Uint8Array, port: number, errno: Pointer): Attempt 
     return failedAttempt(cause);
   }
   const outcome = new Outcome(port);
-  let socket: Socket<Wire> | undefined;
+  let socket: Socket<SocketEvents> | undefined;
   // Bun takes a descriptor, its types do not say so yet.
-  const given: Omit<TCPSocketConnectOptions<Wire>, "hostname" | "port"> & { fd: number } = {
+  const given: Omit<TCPSocketConnectOptions<SocketEvents>, "hostname" | "port"> & { fd: number } = {
     fd,
     allowHalfOpen: true,
     socket: {
@@ -96,7 +96,7 @@ function connectByKernel(to: Uint8Array, port: number, errno: Pointer): Attempt 
       },
     },
   };
-  void Bun.connect(given as unknown as TCPSocketConnectOptions<Wire>).catch((cause) => outcome.failed(cause));
+  void Bun.connect(given as unknown as TCPSocketConnectOptions<SocketEvents>).catch((cause) => outcome.failed(cause));
   return { wire: outcome.wire, giveUp: () => outcome.giveUp(() => socket?.terminate()) };
 }
 
@@ -108,7 +108,7 @@ function errorName(errno: Pointer): string {
 /** Without the system's library, or for an address with a zone: what is given up keeps its descriptor until the kernel gives up too. */
 function connectByBun(address: string, port: number): Attempt {
   const outcome = new Outcome(port);
-  Bun.connect<Wire>({
+  Bun.connect<SocketEvents>({
     hostname: address,
     port,
     allowHalfOpen: true,
@@ -138,15 +138,16 @@ class Outcome {
     return this.#result.promise;
   }
 
-  connected(socket: Socket<Wire>): void {
+  connected(socket: Socket<SocketEvents>): void {
     this.#over();
     if (this.isUnwanted) socket.terminate();
     else if (isOwnEnd(socket, this.port)) {
       this.failed(Object.assign(new Error("the connection met itself"), { code: "ECONNREFUSED" }));
       socket.terminate();
     } else {
-      socket.data = new Wire(socket);
-      this.#result.resolve(socket.data);
+      const wire = new Wire(socket);
+      socket.data = wire;
+      this.#result.resolve(wire);
     }
   }
 
@@ -191,6 +192,6 @@ function chosenPorts(): [number, number] {
  * A connection to a port of this machine where nobody listens meets itself when the kernel happens to choose that very port for our end
  * (simultaneous open, RFC 9293 section 3.5): whoever speaks into it hears himself.
  */
-function isOwnEnd(socket: Socket<Wire>, port: number): boolean {
+function isOwnEnd(socket: Socket<SocketEvents>, port: number): boolean {
   return isChosen(port) && socket.localPort === port && socket.localAddress === socket.remoteAddress;
 }

@@ -4,7 +4,7 @@ import { descriptorShortage, hasDescriptors } from "./descriptors.ts";
 import { libc } from "./libc.ts";
 import { keepUrgentInline, setKeepAlive, setResetOnClose } from "./socket-options.ts";
 import { Wire, wires } from "./wire.ts";
-import { wireHandlers } from "./wire-handlers.ts";
+import { type SocketEvents, wireHandlers } from "./wire-handlers.ts";
 
 export interface Listener {
   /** The real port, also when 0 was asked for. */
@@ -25,7 +25,7 @@ export interface ListenOptions {
 
 /** Accepts connections on `at`. Throws what Bun throws (`code` EADDRINUSE, EACCES) when it cannot. */
 export function listenWires(at: HostPort, { spareDescriptors, keepAlive, accept, exhausted }: ListenOptions): Listener {
-  const listener = Bun.listen<Wire>({
+  const listener = Bun.listen<SocketEvents>({
     hostname: at.host,
     port: at.port,
     exclusive: true,

@@ -35,3 +35,12 @@ function groups(text: string): number[] {
     return [value >> 8, value & 0xff];
   });
 }
+
+/** Stands for the address of a peer that had gone before anybody asked for it. */
+export const unknownHost = "unknown";
+
+/** An IPv4 peer of a listener on `::` appears as `::ffff:a.b.c.d`. */
+export function plainAddress(address: string | undefined): string {
+  if (address === undefined) return unknownHost;
+  return address.startsWith("::ffff:") && isIPv4(address.slice(7)) ? address.slice(7) : address;
+}

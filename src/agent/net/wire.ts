@@ -1,8 +1,11 @@
-import { isIP } from "node:net";
 import type { Socket } from "bun";
 import type { HostPort } from "../../endpoint.ts";
 import { type Duplex, type DuplexOwner, nobody } from "./duplex.ts";
+import { HeldBack } from "./held-back.ts";
+import { plainAddress } from "./socket-address.ts";
 import { setResetOnClose } from "./socket-options.ts";
+import { type HandshakeReport, type Side, TlsFailed, TlsHandshake, upgrade } from "./tls.ts";
+import { deaf, type SocketEvents, tlsHandlers } from "./wire-handlers.ts";
 
 /** The peer's reset met one of our writes before anything else. */
 class ConnectionReset extends Error {
@@ -13,6 +16,8 @@ class ConnectionReset extends Error {
   }
 }
 
+const unbound = new Uint8Array(0);
+
 /** Totals over all wires of the process. */
 export const wires = {
   /** Open sockets. */
@@ -22,7 +27,7 @@ export const wires = {
 };
 
 /** Bun's sockets have their descriptor, its types do not say so yet. */
-type BunSocket = Socket<Wire> & { readonly fd: number };
+type BunSocket = Socket<SocketEvents> & { readonly fd: number };
 
 /**
  * One TCP connection. Adds to a Bun socket what TCP users expect: `write` keeps what the kernel did not take, `finish` sends FIN
@@ -33,24 +38,33 @@ type BunSocket = Socket<Wire> & { readonly fd: number };
  * FIN that comes after our own is reported by that close alone, without `end`;
  * a reset is reported as a close with an error, also while the socket is paused; but a write that meets the reset first takes -1, uses
  * up the system's error, and what Bun reports then looks like a FIN: `end`, and a close without an error.
+ *
+ * With `secure` it becomes one under TLS, for which all of this holds as well. Two things are different there. Who stands between the two
+ * ends can send a FIN at any point, and `ended` looks the same with and without the peer's close_notify: whether that was the end is for
+ * messages inside to say. And a paused TLS socket may still report what it has decrypted, or the end: that waits here for `resume`.
  */
-export class Wire implements Duplex {
+export class Wire implements Duplex, SocketEvents {
   owner: DuplexOwner = nobody;
   open = true;
+  /** Of a wire under TLS, 32 bytes that only its two ends know (RFC 9266); empty otherwise. */
+  binding: Uint8Array = unbound;
   #socket: BunSocket;
   #remote: HostPort | undefined;
   #tail: Uint8Array | undefined;
   #finishing = false;
-  /** A write has failed: whatever ends the connection now is no FIN. */
-  #broken = false;
+  /** A write has failed, or TLS has: whatever ends the connection now is no FIN. */
+  #broken: Error | undefined;
   #paused = false;
   /** A close without FIN is a reset. */
   #resets: boolean;
   /** The peer's FIN has been reported. */
   #ended = false;
+  #handshake: TlsHandshake | undefined;
+  /** What was reported during a pause; only under TLS. */
+  #heldBack: HeldBack | undefined;
 
   /** `onClose` is what the kernel sends on a close without shutdown as things are; an accepted socket has that from its listener. */
-  constructor(socket: Socket<Wire>, onClose: "reset" | "fin" = "fin") {
+  constructor(socket: Socket<SocketEvents>, onClose: "reset" | "fin" = "fin") {
     this.#socket = socket as BunSocket;
     this.#resets = onClose === "reset";
     wires.open += 1;
@@ -63,11 +77,6 @@ export class Wire implements Duplex {
 
   get descriptor(): number {
     return this.#socket.fd;
-  }
-
-  /** Encrypted: its bytes are not those that the kernel has. */
-  get isSecure(): boolean {
-    return false;
   }
 
   get rawSource(): Wire | undefined {
@@ -88,7 +97,11 @@ export class Wire implements Duplex {
 
   /** The kernel takes bytes: nothing waits, and no FIN has been sent. */
   get isClear(): boolean {
-    return this.open && this.#tail === undefined && !this.#broken && !this.#finishing;
+    return this.open && this.#tail === undefined && this.#broken === undefined && !this.#finishing;
+  }
+
+  get isSecure(): boolean {
+    return this.binding.byteLength > 0;
   }
 
   /** The peer's address; after `reset` too. A connection that the peer has closed has none any more. */
@@ -130,15 +143,18 @@ export class Wire implements Duplex {
   #send(bytes: Uint8Array): number {
     const taken = this.#socket.write(bytes);
     if (taken >= 0) return taken;
-    if (!this.#broken) {
-      this.#broken = true;
-      // Bun reports the close of a paused socket only sometimes. Not within this call: whoever writes does not expect `closed` in it.
-      queueMicrotask(() => {
-        if (this.open) this.#socket.terminate();
-        this.onClose(undefined);
-      });
-    }
+    this.onBroken(new ConnectionReset());
     return 0;
+  }
+
+  onBroken(cause: Error): void {
+    if (this.#broken !== undefined) return;
+    this.#broken = cause;
+    // Bun reports the close of a paused socket only sometimes. Not within this call: whoever writes does not expect `closed` in it.
+    queueMicrotask(() => {
+      if (this.open) this.#socket.terminate();
+      this.onClose(undefined);
+    });
   }
 
   pause(): void {
@@ -151,6 +167,39 @@ export class Wire implements Duplex {
     if (!this.#paused || !this.open) return;
     this.#paused = false;
     this.#socket.resume();
+    // Before Bun reports anything new, and not within this call.
+    const heldBack = this.#heldBack;
+    if (heldBack !== undefined && !heldBack.isEmpty) queueMicrotask(() => heldBack.release(() => !this.#paused));
+  }
+
+  /**
+   * Goes on under TLS 1.3, as one side of it; the peer has to be the other one. Nothing that belongs to TLS may have been read before: Bun cannot
+   * take it back. So the client sends nothing between its word that asks for TLS and the answer, and whoever reads either makes sure that nothing
+   * came behind it. Resolves once there is a `binding`, before the owner gets a byte from inside. No certificate is judged: a proof over the
+   * binding tells who the peer is. Rejects with TlsFailed, within 3 s, when it fails or the wire is closed; the wire is reset then, as by `reset`.
+   */
+  secure(side: Side): Promise<void> {
+    const handshake = new TlsHandshake(side, (cause) => {
+      this.#handshake = undefined;
+      if (cause === undefined) this.binding = handshake.binding;
+      else this.reset();
+    });
+    this.#handshake = handshake;
+    this.resume();
+    try {
+      if (!this.isClear || this.isSecure) throw new TlsFailed("the connection is in use");
+      const { raw, tls } = upgrade<SocketEvents>(this.#socket, side, this, tlsHandlers);
+      raw.data = deaf;
+      this.#socket = tls as BunSocket;
+      this.#heldBack = new HeldBack(wires);
+    } catch (cause) {
+      handshake.fail(cause);
+    }
+    return handshake.result;
+  }
+
+  onHandshake(report: HandshakeReport): void {
+    this.#handshake?.over(this.#socket, report);
   }
 
   /** From now on the death of this process resets the connection, until `finish` has sent its FIN. */
@@ -175,9 +224,15 @@ export class Wire implements Duplex {
   reset(): void {
     this.owner = nobody;
     if (!this.open) return;
+    if (this.#handshake !== undefined) {
+      this.#handshake.fail(new TlsFailed("given up"));
+      return;
+    }
     // Bun forgets it with the socket, and whoever logs the reset comes later.
     this.#remote = this.remote;
     this.#socket.terminate();
+    // It may be gone already, which was held back.
+    if (this.#heldBack?.forget()) this.onClose(undefined);
   }
 
   /** Detects a peer that has vanished: idle for `seconds`, then ten probes one second apart (Bun's fixed values, those of libuv). */
@@ -202,23 +257,45 @@ export class Wire implements Duplex {
     this.owner.drained();
   }
 
+  onData(chunk: Uint8Array): void {
+    const heldBack = this.#holdsBack;
+    if (heldBack === undefined) this.owner.received(chunk);
+    else heldBack.add(() => this.owner.received(chunk), chunk.byteLength);
+  }
+
   onEnd(): void {
-    if (this.#broken) return;
+    if (this.#broken !== undefined) return;
+    const heldBack = this.#holdsBack;
+    if (this.#handshake !== undefined) this.#handshake.fail(new TlsFailed("closed by the peer"));
+    else if (heldBack === undefined) this.#onEnd();
+    else heldBack.add(() => this.#onEnd());
+  }
+
+  get #holdsBack(): HeldBack | undefined {
+    return this.#paused || this.#heldBack?.isEmpty === false ? this.#heldBack : undefined;
+  }
+
+  #onEnd(): void {
     this.#ended = true;
     this.owner.ended();
   }
 
   onClose(cause: Error | undefined): void {
     if (!this.open) return;
+    // An orderly end comes after everything else.
+    if (cause === undefined && this.#broken === undefined && this.#heldBack?.close(() => this.onClose(undefined)))
+      return;
+    this.#heldBack?.forget();
     this.open = false;
     wires.open -= 1;
     const sentFin = this.#finishing && this.#tail === undefined;
     this.#keep(undefined);
     // Bun reports a FIN that comes after our own as the close alone.
-    if (cause === undefined && sentFin && !this.#ended) this.onEnd();
+    if (cause === undefined && sentFin && !this.#ended) this.#onEnd();
+    this.#handshake?.fail(new TlsFailed(cause?.message ?? "closed by the peer", { cause }));
     const owner = this.owner;
     this.owner = nobody;
-    owner.closed(this.#broken ? (cause ?? new ConnectionReset()) : cause);
+    owner.closed(cause ?? this.#broken);
   }
 }
 
@@ -226,13 +303,4 @@ export class Wire implements Duplex {
 function rest(chunk: Uint8Array, taken: number): Uint8Array {
   const left = chunk.subarray(taken);
   return left.byteLength * 2 < left.buffer.byteLength ? left.slice() : left;
-}
-
-/** Stands for the address of a peer that had gone before anybody asked for it. */
-export const unknownHost = "unknown";
-
-/** An IPv4 peer of a listener on `::` appears as `::ffff:a.b.c.d`. */
-function plainAddress(address: string | undefined): string {
-  if (address === undefined) return unknownHost;
-  return address.startsWith("::ffff:") && isIP(address.slice(7)) === 4 ? address.slice(7) : address;
 }

@@ -4,7 +4,8 @@
  *
  *     bytes 0-1   "nm"
  *     byte  2     revision of the extension (1)
- *     byte  3     capability bits: 1 = the proxy answers `Check`; 2 = its data connections can carry frames
+ *     byte  3     capability bits: 1 = the proxy answers `Check`, 2 = its data connections can carry frames, 4 = it answers `StartTls`,
+ *                 8 = it wants nothing but that
  *     bytes 4-5, low half of 6, 7   instance of the proxy process (28 bits)
  *     high half of 6   version 8
  *     bytes 8-15  random (the two highest bits are the variant)
@@ -13,14 +14,19 @@ const magic = [0x6e, 0x6d] as const;
 const revision = 1;
 const answersCheck = 1;
 const speaksFrames = 2;
+const answersStartTls = 4;
+const wantsTls = 8;
+
+/** Whether a proxy leaves it to its peers to ask for TLS, or accepts nothing plain. */
+export type ProxyEncryption = "optional" | "required";
 
 /** A new challenge. `instance` is a 28-bit number that names the proxy process, `random` has 8 bytes. */
-export function makeChallenge(instance: number, random: Uint8Array): Uint8Array {
+export function makeChallenge(instance: number, random: Uint8Array, encryption: ProxyEncryption): Uint8Array {
   const bytes = new Uint8Array(16);
   bytes.set([
     ...magic,
     revision,
-    answersCheck | speaksFrames,
+    answersCheck | speaksFrames | answersStartTls | (encryption === "required" ? wantsTls : 0),
     instance >>> 20,
     instance >>> 12,
     0x80 | ((instance >>> 8) & 0x0f),
@@ -38,11 +44,14 @@ export function challengeInstance(challenge: Uint8Array): number | undefined {
   return (b4 << 20) | (b5 << 12) | ((b6 & 0x0f) << 8) | b7;
 }
 
-/** Whether the proxy that made this challenge of ours answers `Check`. */
-export const offersCheck = (challenge: Uint8Array): boolean => ((challenge[3] ?? 0) & answersCheck) !== 0;
+const can = (challenge: Uint8Array, capability: number): boolean => ((challenge[3] ?? 0) & capability) !== 0;
 
-/** Whether its data connections can carry one stream after another, in frames. */
-export const offersFrames = (challenge: Uint8Array): boolean => ((challenge[3] ?? 0) & speaksFrames) !== 0;
+/** What the proxy that made this challenge of ours does. */
+export const offersCheck = (challenge: Uint8Array): boolean => can(challenge, answersCheck);
+/** Its data connections can carry one stream after another, in frames. */
+export const offersFrames = (challenge: Uint8Array): boolean => can(challenge, speaksFrames);
+export const offersEncryption = (challenge: Uint8Array): boolean => can(challenge, answersStartTls);
+export const requiresEncryption = (challenge: Uint8Array): boolean => can(challenge, wantsTls);
 
 /**
  * Whether a stock bore server may have made this challenge: it is random (version 4). Only such a one may be signed as bore does it: the

@@ -1,4 +1,5 @@
 import type { DuplexOwner } from "../net/duplex.ts";
+import type { Side } from "../net/tls.ts";
 import type { Wire } from "../net/wire.ts";
 import { encode, type Message, type MessageName, MessageReader, type Messages, ProtocolError } from "./messages.ts";
 
@@ -72,6 +73,18 @@ export class MessageConnection implements DuplexOwner {
   proceed(): void {
     this.#held = false;
     this.#dispatch();
+  }
+
+  /**
+   * Goes on inside TLS: both ends have said so. Rejects with ProtocolError when the peer has sent more behind its word, which nobody could tell
+   * from what is inside, and with TlsFailed when TLS does not come about; the wire is reset then, and the handler hears nothing more.
+   */
+  async secure(side: Side): Promise<void> {
+    if (this.#reader.pending > 0) {
+      this.reset();
+      throw new ProtocolError("plain bytes where TLS should begin");
+    }
+    await this.wire.secure(side);
   }
 
   /** Gives the wire away, with the bytes that came after the last message. */

@@ -31,6 +31,11 @@ export interface Messages {
   /** Proxy: why the connection ends. */
   Error: string;
 
+  /**
+   * Target: from now on inside TLS, if you will. Proxy: it begins behind this. Neither sends anything in between, nor the target anything between its
+   * word and the answer. What was plain before, a challenge above all, counts for nothing afterwards.
+   */
+  StartTls: null;
   /** Target: opens a session. `target` names the running process. */
   Attach: { target: string; nonce: string; proof: string };
   /** Proxy: the session is open, and proof that the proxy knows the secret too. `address` is where this very proxy was reached, `host:port`. */
@@ -96,6 +101,7 @@ const checks: { [Name in MessageName]: ContentCheck<Name> } = {
   Connection: isUuid,
   Accept: isUuid,
   Error: isString,
+  StartTls: isNothing,
   Attach: (value): value is Messages["Attach"] =>
     isRecord(value) && isId(value.target) && isId(value.nonce) && isTag(value.proof),
   Attached: (value): value is Messages["Attached"] =>

@@ -16,6 +16,13 @@ function mac(key: Key, ...parts: (string | Uint8Array)[]): Uint8Array {
   return hasher.digest();
 }
 
+/**
+ * The key for the proofs of one connection. `binding` is what only the two ends of a connection under TLS know: whoever ends TLS on both sides of
+ * himself has another one on each, so that no proof of one fits the other. A plain connection has an empty one, and the key as it is.
+ */
+export const bound = (key: Key, binding: Uint8Array): Key =>
+  binding.byteLength === 0 ? key : mac(key, "netaminity tls 1\0", binding);
+
 /** Bytes of a message that the peer chose the text of; 16 each, hexadecimal. */
 const raw = (hex: string): Uint8Array => Buffer.from(hex, "hex");
 

@@ -13,6 +13,7 @@ const heartbeatInterval = 500;
 /** A session with a stock bore client: it opens one connection for each consumer that it is told of. */
 export class BoreSession implements ProxySession, StreamHolder {
   readonly peer: string;
+  readonly encrypted = false;
   streams = 0;
   #core: ProxyCore;
   #control: MessageConnection;

@@ -4,10 +4,11 @@ import type { Secrets } from "../../secret.ts";
 import { connectFirst } from "../net/dial.ts";
 import { tunnelKeepAlive } from "../net/socket-options.ts";
 import type { Wire } from "../net/wire.ts";
+import { type ProxyEncryption, requiresEncryption } from "../protocol/challenge.ts";
 import { ProtocolError } from "../protocol/messages.ts";
-import { keyOf, matches, serveProof, servingProof, toHex } from "../protocol/proofs.ts";
+import { bound, keyOf, matches, serveProof, servingProof, toHex } from "../protocol/proofs.ts";
 import { type Stream, StreamError } from "../stream.ts";
-import { type Greeting, greet, instanceOf } from "../target/attach.ts";
+import { encrypt, type Greeting, greet, instanceOf } from "../target/attach.ts";
 
 /** Milliseconds for connecting to a proxy of the same cluster. */
 const connectTimeout = 2000;
@@ -16,11 +17,17 @@ const connectTimeout = 2000;
  * Brings a consumer to the proxy to which its target has moved. Consumers go on arriving here for some seconds after that, until every node knows
  * which pod is ready now, and this proxy gets no new data connections: the rendezvous leads to the other one.
  */
-export async function handOver(stream: Stream, successor: HostPort, secrets: Secrets): Promise<void> {
+export async function handOver(
+  stream: Stream,
+  successor: HostPort,
+  secrets: Secrets,
+  encryption: ProxyEncryption,
+): Promise<void> {
   stream.left.pause();
   try {
-    const wire = await connectFirst([successor.host], successor.port, connectTimeout);
-    const served = await introduce(await greet(wire), stream, secrets);
+    const greeting = await greet(await connectFirst([successor.host], successor.port, connectTimeout));
+    const isEncrypted = encryption === "required" || requiresEncryption(greeting.challenge);
+    const served = await introduce(isEncrypted ? await encrypt(greeting) : greeting, stream, secrets);
     if (stream.isOver) served.wire.reset();
     else {
       served.wire.keepAlive(tunnelKeepAlive);
@@ -41,7 +48,7 @@ async function introduce(
   const { wire, steps, challenge } = greeting;
   try {
     instanceOf(greeting);
-    const key = keyOf(secrets.current[0] ?? "");
+    const key = bound(keyOf(secrets.current[0] ?? ""), wire.binding);
     const nonce = toHex(crypto.getRandomValues(new Uint8Array(16)));
     const proof = toHex(serveProof(key, challenge, nonce, from, to));
     steps.connection.send("Serve", { from, to, nonce, proof });

@@ -1,8 +1,6 @@
 import { formatHostPort } from "../../endpoint.ts";
 import { errorText } from "../../errors.ts";
-import type { Log } from "../../log.ts";
-import type { AgentMetrics } from "../../metrics.ts";
-import { type Secrets, suspicionAbout } from "../../secret.ts";
+import { suspicionAbout } from "../../secret.ts";
 import { Deadlines } from "../deadlines.ts";
 import { afterNextPoll } from "../net/turn.ts";
 import type { Wire } from "../net/wire.ts";
@@ -13,8 +11,10 @@ import {
   answer,
   attachedProof,
   attachProof,
+  bound,
   checkedProof,
   checkProof,
+  type Key,
   keyOf,
   matches,
   serveProof,
@@ -23,36 +23,12 @@ import {
   toHex,
 } from "../protocol/proofs.ts";
 import { Quota } from "../quota.ts";
-import type { SessionIdentity } from "./proxy-core.ts";
+import type { Arrivals, HandshakeOptions } from "./arrivals.ts";
 
 /** Milliseconds until a peer must have said what it is; bore's limit too. */
 const handshakeTimeout = 3000;
 /** Peers that may be in a handshake at once. Real ones are done within a round trip, so above this the oldest has to go. */
 const maxHandshakes = 1024;
-
-/** What a peer turned out to be. */
-export interface Arrivals {
-  boreSession(control: MessageConnection): void;
-  session(control: MessageConnection, identity: SessionIdentity): void;
-  /** A data connection for a bore client's consumer; false when nobody waits under this id. */
-  accept(id: string, wire: Wire, firstBytes: Uint8Array): boolean;
-  /** A data connection of a session; false when the session is unknown or its proof wrong. */
-  join(wire: Wire, join: Messages["Join"]): boolean;
-  /** A consumer that another proxy hands over; `early` are bytes that came already. */
-  consumer(wire: Wire, addresses: { from: string; to: string }, early: Uint8Array): void;
-}
-
-export interface HandshakeOptions {
-  /** 28 bits that name this process. */
-  instance: number;
-  /** Port that bore clients are told. */
-  consumerPort: () => number;
-  /** Whether new sessions are welcome. */
-  admitsSessions: () => boolean;
-  secrets: Secrets;
-  log: Log;
-  metrics: AgentMetrics;
-}
 
 class AuthError extends Error {
   override readonly name = "AuthError";
@@ -73,6 +49,8 @@ interface Peer {
   challenge: Uint8Array | undefined;
   /** bore's first step is done. */
   authenticated: boolean;
+  /** It has asked for TLS, which is not there yet. */
+  securing: boolean;
 }
 
 function challengeOf({ challenge }: Peer): Uint8Array {
@@ -104,6 +82,7 @@ export class Handshakes {
     const peer: Peer = {
       challenge: undefined,
       authenticated: false,
+      securing: false,
       connection: new MessageConnection(wire, {
         message: (message) => this.#message(peer, message),
         over: (cause) => this.#over(peer, cause),
@@ -112,6 +91,10 @@ export class Handshakes {
     const { oldest } = this.#pending;
     if (this.#pending.size >= maxHandshakes && oldest !== undefined) this.#drop(oldest, "overload");
     this.#pending.add(peer);
+    this.#challengeSoon(peer);
+  }
+
+  #challengeSoon(peer: Peer): void {
     this.#unchallenged.push(peer);
     if (this.#unchallenged.length === 1) afterNextPoll(() => this.#challenge());
   }
@@ -119,8 +102,9 @@ export class Handshakes {
   /** A data connection of our own targets speaks first, and is in the pool by now: it needs no challenge. */
   #challenge(): void {
     for (const peer of this.#unchallenged.splice(0)) {
-      if (!this.#pending.has(peer)) continue;
-      peer.challenge = makeChallenge(this.options.instance, crypto.getRandomValues(new Uint8Array(8)));
+      if (peer.securing || peer.challenge !== undefined || !this.#pending.has(peer)) continue;
+      const { instance, encryption } = this.options;
+      peer.challenge = makeChallenge(instance, crypto.getRandomValues(new Uint8Array(8)), encryption);
       peer.connection.send("Challenge", formatUuid(peer.challenge));
     }
   }
@@ -144,10 +128,19 @@ export class Handshakes {
   }
 
   #step(peer: Peer, message: Message): void {
+    const { isSecure } = peer.connection.wire;
+    if (message.name === "StartTls" && !isSecure && !peer.securing && !peer.authenticated) {
+      void this.#secure(peer);
+      return;
+    }
+    if (this.options.encryption === "required" && !isSecure) {
+      this.#refuseUnencrypted(peer);
+      return;
+    }
     switch (message.name) {
       case "Authenticate": {
         const challenge = challengeOf(peer);
-        this.#keyFor((key) => matches(answer(key, challenge), message.value));
+        this.#keyFor(peer, (key) => matches(answer(key, challenge), message.value));
         peer.authenticated = true;
         return;
       }
@@ -186,10 +179,34 @@ export class Handshakes {
     }
   }
 
+  /** Goes on inside TLS, where nothing counts that was said before. All of it takes no longer than any other handshake may. */
+  async #secure(peer: Peer): Promise<void> {
+    const { connection } = peer;
+    peer.securing = true;
+    connection.send("StartTls", null);
+    try {
+      await connection.secure("server");
+    } catch (cause) {
+      if (!this.#pending.delete(peer)) return;
+      this.options.metrics.handshakesDropped.inc({ reason: "malformed" });
+      this.#complain("handshake failed", peer, `TLS: ${errorText(cause)}`);
+      return;
+    }
+    peer.securing = false;
+    peer.challenge = undefined;
+    if (this.#pending.has(peer)) this.#challengeSoon(peer);
+  }
+
+  #refuseUnencrypted(peer: Peer): void {
+    this.options.metrics.handshakesDropped.inc({ reason: "unencrypted" });
+    this.#complain("handshake failed", peer, "it does not encrypt, which this proxy requires");
+    this.#refuse(peer, "encryption is required: this proxy accepts nothing plain");
+  }
+
   #attach(peer: Peer, { target, nonce, proof }: Messages["Attach"]): void {
     const { connection } = peer;
     const challenge = challengeOf(peer);
-    const key = this.#keyFor((candidate) => matches(attachProof(candidate, challenge, nonce, target), proof));
+    const key = this.#keyFor(peer, (candidate) => matches(attachProof(candidate, challenge, nonce, target), proof));
     if (this.#turnsAway(peer)) return;
     const session = toHex(crypto.getRandomValues(new Uint8Array(16)));
     this.#pending.delete(peer);
@@ -198,7 +215,8 @@ export class Handshakes {
       proof: toHex(attachedProof(key, challenge, nonce, session)),
       address: formatHostPort(connection.wire.local),
     });
-    this.arrivals.session(connection, { session, target, key: sessionKey(key, challenge, nonce, session) });
+    const encrypted = connection.wire.isSecure;
+    this.arrivals.session(connection, { session, target, key: sessionKey(key, challenge, nonce, session), encrypted });
   }
 
   /** A proxy that drains is as good as gone for a new session: its target looks elsewhere at once, and does not take it for a refusal. */
@@ -211,22 +229,23 @@ export class Handshakes {
 
   #check(peer: Peer, { nonce, proof }: Messages["Check"]): void {
     const challenge = challengeOf(peer);
-    const key = this.#keyFor((candidate) => matches(checkProof(candidate, challenge, nonce), proof));
+    const key = this.#keyFor(peer, (candidate) => matches(checkProof(candidate, challenge, nonce), proof));
     this.#part(peer, "Checked", { proof: toHex(checkedProof(key, challenge, nonce)) });
   }
 
   #serve(peer: Peer, { from, to, nonce, proof }: Messages["Serve"]): void {
     const challenge = challengeOf(peer);
-    const key = this.#keyFor((candidate) => matches(serveProof(candidate, challenge, nonce, from, to), proof));
+    const key = this.#keyFor(peer, (candidate) => matches(serveProof(candidate, challenge, nonce, from, to), proof));
     this.#pending.delete(peer);
     peer.connection.send("Serving", { proof: toHex(servingProof(key, challenge, nonce)) });
     const { wire, rest } = peer.connection.release();
     this.arrivals.consumer(wire, { from, to }, rest);
   }
 
-  /** The key of the valid secret that `fits`. Tries all of them, so that time does not tell which. */
-  #keyFor(fits: (key: Uint8Array) => boolean): Uint8Array {
-    const found = this.options.secrets.current.map(keyOf).filter(fits)[0];
+  /** The key of the valid secret that `fits`, for proofs on this connection. Tries all of them, so that time does not tell which. */
+  #keyFor({ connection }: Peer, fits: (key: Key) => boolean): Key {
+    const keys = this.options.secrets.current.map((secret) => bound(keyOf(secret), connection.wire.binding));
+    const found = keys.filter(fits)[0];
     if (found === undefined) throw new AuthError("invalid secret", suspicionAbout(this.options.secrets));
     return found;
   }

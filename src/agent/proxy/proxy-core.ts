@@ -11,12 +11,16 @@ export interface SessionIdentity {
   /** Names the target's process; a newer session of the same process replaces the older one. */
   target: string;
   key: Key;
+  /** Under TLS, as all of its data connections are. */
+  encrypted: boolean;
 }
 
 /** A target that is attached to the proxy. */
 export interface ProxySession {
   /** The target's address, `host:port`. */
   readonly peer: string;
+  /** Under TLS, with all of its streams on the way to the target. */
+  readonly encrypted: boolean;
   /** Consumers that were given to this session and are not over yet. */
   readonly streams: number;
   /** Those of them that have no connection to the target yet. */

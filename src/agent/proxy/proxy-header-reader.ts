@@ -1,7 +1,8 @@
 import { formatHostPort } from "../../endpoint.ts";
 import { Deadlines } from "../deadlines.ts";
 import { type DuplexOwner, nobody } from "../net/duplex.ts";
-import { unknownHost, type Wire } from "../net/wire.ts";
+import { unknownHost } from "../net/socket-address.ts";
+import type { Wire } from "../net/wire.ts";
 import { ProxyHeaderError, parseProxyHeader } from "../protocol/proxy-header.ts";
 
 /** Milliseconds until the header must be there: load balancers send it with the first packet. */

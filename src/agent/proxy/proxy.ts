@@ -7,10 +7,12 @@ import { type Listener, type ListenOptions, listenWires, socketShortage } from "
 import { tunnelKeepAlive } from "../net/socket-options.ts";
 import { afterNextPoll } from "../net/turn.ts";
 import { type Wire, wires } from "../net/wire.ts";
+import type { ProxyEncryption } from "../protocol/challenge.ts";
 import { Quota } from "../quota.ts";
 import { Stream, StreamError } from "../stream.ts";
 import { Streams } from "../streams.ts";
 import { BoreSession } from "./bore-session.ts";
+import { measureProxy } from "./gauges.ts";
 import { handOver } from "./hand-over.ts";
 import { Handshakes } from "./handshake.ts";
 import type { ProxyCore, ProxySession } from "./proxy-core.ts";
@@ -23,6 +25,8 @@ export interface ProxyOptions {
   /** Where consumers arrive. */
   consumerListen: HostPort;
   secrets: Secrets;
+  /** Whether targets decide, which is the default, or nothing plain is accepted. */
+  encryption?: ProxyEncryption;
   /** Milliseconds of silence after which a target is dead. */
   deadline: number;
   /** Consumers come through a load balancer that sends the PROXY protocol's header. */
@@ -70,6 +74,7 @@ class TunnelProxy implements ProxyCore, ProxyRole {
   readonly metrics: AgentMetrics;
   readonly streams: Streams;
   readonly deadline: number;
+  readonly encryption: ProxyEncryption;
   #options: ProxyOptions;
   #sessions: ProxySession[] = [];
   #draining = false;
@@ -84,12 +89,14 @@ class TunnelProxy implements ProxyCore, ProxyRole {
     this.log = options.log;
     this.metrics = options.metrics;
     this.deadline = options.deadline;
+    this.encryption = options.encryption ?? "optional";
     this.streams = new Streams(options.log, options.metrics);
     this.#handshakes = new Handshakes(
       {
         instance: randomInstance(),
         consumerPort: () => this.consumerPort,
         admitsSessions: () => !this.#draining,
+        encryption: this.encryption,
         secrets: options.secrets,
         log: options.log,
         metrics: options.metrics,
@@ -123,7 +130,11 @@ class TunnelProxy implements ProxyCore, ProxyRole {
       this.#rendezvous.stop();
       throw cause;
     }
-    this.#measure();
+    measureProxy(options.metrics, {
+      sessions: () => this.#sessions,
+      netaminity: () => this.#netaminity(),
+      isDraining: () => this.#draining,
+    });
   }
 
   get rendezvousPort(): number {
@@ -170,13 +181,14 @@ class TunnelProxy implements ProxyCore, ProxyRole {
 
   handOver(stream: Stream, successor: HostPort): void {
     this.metrics.moved.inc();
-    void handOver(stream, successor, this.#options.secrets);
+    void handOver(stream, successor, this.#options.secrets, this.encryption);
   }
 
   opened(session: ProxySession, protocol: string): void {
     this.#sessions.push(session);
     this.metrics.sessionsOpened.inc({ protocol });
-    this.log.info("session up", { peer: session.peer, protocol, sessions: this.#sessions.length });
+    const { peer, encrypted } = session;
+    this.log.info("session up", { peer, protocol, encrypted, sessions: this.#sessions.length });
     session.begin();
   }
 
@@ -263,25 +275,5 @@ class TunnelProxy implements ProxyCore, ProxyRole {
 
   #netaminity(): NetaminitySession[] {
     return this.#sessions.filter((session) => session instanceof NetaminitySession);
-  }
-
-  #measure(): void {
-    const { metrics } = this;
-    const sum = (pick: (session: NetaminitySession) => number) => () =>
-      this.#netaminity().reduce((total, session) => total + pick(session), 0);
-    metrics.gauge("sessions", "Sessions that are up.", () => this.#sessions.length);
-    metrics.gauge(
-      "pool_idle",
-      "Proxy: idle data connections.",
-      sum((session) => session.idle),
-    );
-    metrics.gauge("consumers_waiting", "Proxy: consumers that wait for a data connection.", () =>
-      this.#sessions.reduce((total, session) => total + session.waiting, 0),
-    );
-    metrics.gauge("session_rtt_seconds", "Round trip to the peer, the longest of all sessions.", () =>
-      Math.max(0, ...this.#netaminity().map((session) => (session.roundTrip ?? 0) / 1000)),
-    );
-    metrics.gauge("draining", "1 while the process drains.", () => (this.#draining ? 1 : 0));
-    metrics.gauge("buffered_bytes", "Bytes held because a receiver is slower than its sender.", () => wires.buffered);
   }
 }

@@ -9,7 +9,7 @@ import { DataConnection, type DataConnectionOwner } from "../protocol/data-conne
 import type { Refusal } from "../protocol/frames.ts";
 import type { MessageConnection } from "../protocol/message-connection.ts";
 import { type Message, type Messages, ProtocolError } from "../protocol/messages.ts";
-import { joinProof, matches, startProof } from "../protocol/proofs.ts";
+import { bound, joinProof, matches, startProof } from "../protocol/proofs.ts";
 import { Pulse } from "../protocol/pulse.ts";
 import { UsedNumbers } from "../protocol/used-numbers.ts";
 import { type Stream, StreamError, type StreamHolder } from "../stream.ts";
@@ -35,6 +35,7 @@ function knownResult(result: string): StreamResult {
 /** A session with a netaminity target: a control connection and a pool of idle data connections. */
 export class NetaminitySession implements ProxySession, DataConnectionOwner, StreamHolder {
   readonly peer: string;
+  readonly encrypted: boolean;
   streams = 0;
   #core: ProxyCore;
   #control: MessageConnection;
@@ -59,6 +60,7 @@ export class NetaminitySession implements ProxySession, DataConnectionOwner, Str
     this.#core = core;
     this.#control = control;
     this.#idle = new IdleConnections(core.deadline);
+    this.encrypted = identity.encrypted;
     this.peer = formatHostPort(control.wire.remote);
     this.#waiting = new Deadlines(core.deadline, (stream) =>
       stream.fail(new StreamError("lost", "no data connection came in time")),
@@ -134,7 +136,9 @@ export class NetaminitySession implements ProxySession, DataConnectionOwner, Str
   /** A data connection of this session has come; false when its proof is wrong or used up. */
   join(wire: Wire, { number, proof, frames }: Messages["Join"]): boolean {
     const revision = frames ? 2 : 1;
-    const { key } = this.identity;
+    // Only frames have an end that nobody between can make.
+    if (wire.isSecure !== this.encrypted || (wire.isSecure && revision === 1)) return false;
+    const key = bound(this.identity.key, wire.binding);
     if (!matches(joinProof(key, revision, number), proof) || !this.#numbers.use(number)) return false;
     if (this.#draining || this.#over || this.#idle.isFull) {
       wire.reset();

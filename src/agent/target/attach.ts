@@ -1,14 +1,18 @@
 import type { Wire } from "../net/wire.ts";
-import { challengeInstance, isBoreChallenge, offersFrames, parseUuid } from "../protocol/challenge.ts";
-import { MessageConnection } from "../protocol/message-connection.ts";
+import {
+  challengeInstance,
+  isBoreChallenge,
+  offersEncryption,
+  offersFrames,
+  parseUuid,
+  requiresEncryption,
+} from "../protocol/challenge.ts";
 import { encode, type Message, ProtocolError } from "../protocol/messages.ts";
-import { answer, attachedProof, attachProof, keyOf, matches, sessionKey, toHex } from "../protocol/proofs.ts";
+import { answer, attachedProof, attachProof, bound, keyOf, matches, sessionKey, toHex } from "../protocol/proofs.ts";
 import { BoreTargetSession } from "./bore-session.ts";
 import { NetaminityTargetSession } from "./session.ts";
+import { EncryptionFailed, Steps } from "./steps.ts";
 import type { SessionEvents, TargetCore, TargetSession } from "./target-core.ts";
-
-/** Milliseconds that each message of a handshake may take. */
-const stepTimeout = 3000;
 
 /** The proxy answered that it does not want us: another attempt soon would end the same way. */
 export class RefusedByProxy extends Error {
@@ -24,14 +28,6 @@ export class ForeignServer extends Error {
   }
 }
 
-class NoAnswer extends Error {
-  override readonly name = "NoAnswer";
-
-  constructor() {
-    super("the proxy did not answer in time");
-  }
-}
-
 /** A new connection to the rendezvous port, and what the proxy said on it first. */
 export interface Greeting {
   wire: Wire;
@@ -41,47 +37,31 @@ export interface Greeting {
   instance: number | undefined;
 }
 
-/** The messages of a handshake, one after the other. */
-class Steps {
-  readonly connection: MessageConnection;
-  #step = Promise.withResolvers<Message>();
-
-  constructor(wire: Wire) {
-    this.connection = new MessageConnection(wire, {
-      message: (message) => {
-        // What follows is for the next step, or for the session that comes out of this handshake.
-        this.connection.hold();
-        this.#step.resolve(message);
-      },
-      over: (cause) => this.#step.reject(cause),
-    });
-    this.#step.promise.catch(() => {});
-  }
-
-  /** The next message. Rejects when the connection ends or nothing comes in time; then the wire is reset. */
-  async next(): Promise<Message> {
-    const { connection } = this;
-    const limit = setTimeout(() => {
-      const cause = new NoAnswer();
-      connection.fail(cause);
-      // A connection that ended between two steps tells nobody any more.
-      this.#step.reject(cause);
-    }, stepTimeout);
-    try {
-      connection.proceed();
-      const message = await this.#step.promise;
-      this.#step = Promise.withResolvers();
-      this.#step.promise.catch(() => {});
-      return message;
-    } finally {
-      clearTimeout(limit);
-    }
-  }
+/** Reads the challenge. Rejects with ForeignServer when something else comes, or the reason why the connection ended. */
+export function greet(wire: Wire): Promise<Greeting> {
+  return readGreeting(wire, new Steps(wire));
 }
 
-/** Reads the challenge. Rejects with ForeignServer when something else comes, or the reason why the connection ended. */
-export async function greet(wire: Wire): Promise<Greeting> {
-  const steps = new Steps(wire);
+/**
+ * The same connection, greeted anew inside TLS: what was said in plain text counts for nothing any more. Rejects with EncryptionFailed, ForeignServer,
+ * ProtocolError, or the reason why the connection ended; the wire is reset then.
+ */
+export async function encrypt(greeting: Greeting): Promise<Greeting> {
+  const { wire, steps, challenge, instance } = greeting;
+  try {
+    if (instance === undefined && isBoreChallenge(challenge))
+      throw new EncryptionFailed("a bore server cannot encrypt");
+    instanceOf(greeting);
+    if (!offersEncryption(challenge)) throw new EncryptionFailed("the proxy does not offer encryption");
+    await steps.encrypt();
+  } catch (cause) {
+    wire.reset();
+    throw cause;
+  }
+  return readGreeting(wire, steps);
+}
+
+async function readGreeting(wire: Wire, steps: Steps): Promise<Greeting> {
   let message: Message;
   try {
     message = await steps.next();
@@ -106,7 +86,10 @@ export function instanceOf({ challenge, instance }: Greeting): number {
   );
 }
 
-/** Opens a session on a greeted connection. Rejects with RefusedByProxy, ForeignServer, ProtocolError, or the reason why the connection ended. */
+/**
+ * Opens a session on a greeted connection, inside TLS if the target wants that. Rejects with RefusedByProxy, EncryptionFailed, ForeignServer, ProtocolError,
+ * or the reason why the connection ended.
+ */
 export async function attach(
   core: TargetCore,
   greeting: Greeting,
@@ -114,8 +97,12 @@ export async function attach(
   events: SessionEvents,
 ): Promise<TargetSession> {
   const { wire, instance, challenge } = greeting;
-  const { borePort } = core;
+  const { borePort, encryption } = core;
   try {
+    if (encryption === "required") return await attachToNetaminity(core, await encrypt(greeting), secret, events);
+    if (instance !== undefined && requiresEncryption(challenge)) {
+      throw new EncryptionFailed("the proxy requires encryption, which is off here");
+    }
     return borePort !== undefined && instance === undefined && isBoreChallenge(challenge)
       ? await attachToBore(core, greeting, borePort, secret, events)
       : await attachToNetaminity(core, greeting, secret, events);
@@ -133,7 +120,7 @@ async function attachToNetaminity(
 ): Promise<TargetSession> {
   const { wire, steps, challenge } = greeting;
   const instance = instanceOf(greeting);
-  const key = keyOf(secret);
+  const key = bound(keyOf(secret), wire.binding);
   const nonce = toHex(crypto.getRandomValues(new Uint8Array(16)));
   steps.connection.send("Attach", {
     target: core.name,
@@ -141,11 +128,15 @@ async function attachToNetaminity(
     proof: toHex(attachProof(key, challenge, nonce, core.name)),
   });
   const message = await steps.next();
-  if (message.name === "Error") throw new RefusedByProxy(`the proxy says: ${message.value}`);
+  // Both proofs are bound to this very connection.
+  const doubt = wire.isSecure
+    ? ", or the connection is intercepted: a wrong secret looks the same as somebody in between who decrypts"
+    : "";
+  if (message.name === "Error") throw new RefusedByProxy(`the proxy says: ${message.value}${doubt}`);
   if (message.name !== "Attached") throw new ProtocolError(`unexpected ${message.name} in a handshake`);
   const { session, proof, address: proxyAddress } = message.value;
   if (!matches(attachedProof(key, challenge, nonce, session), proof)) {
-    throw new RefusedByProxy("the proxy does not know the secret");
+    throw new RefusedByProxy(`the proxy does not know the secret${doubt}`);
   }
   const { host: address, port } = wire.remote;
   const identity = {
@@ -157,6 +148,7 @@ async function attachToNetaminity(
     session,
     key: sessionKey(key, challenge, nonce, session),
     secret,
+    encrypted: wire.isSecure,
   };
   return new NetaminityTargetSession(core, steps.connection, identity, events);
 }

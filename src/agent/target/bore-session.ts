@@ -30,6 +30,7 @@ export class BoreTargetSession implements TargetSession, StreamHolder {
   readonly proxyAddress = undefined;
   readonly boundPort: number;
   readonly secret: string;
+  readonly encrypted = false;
   readonly pool = { idle: 0, opening: 0, wanted: 0 };
   readonly roundTrip = undefined;
   streams = 0;

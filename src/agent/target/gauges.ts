@@ -4,14 +4,19 @@ import type { TargetSession } from "./target-core.ts";
 
 interface Measured {
   current(): TargetSession | undefined;
-  sessions(): number;
+  sessions(): readonly TargetSession[];
   isDraining(): boolean;
 }
 
 /** What a target is at the moment of each look at its metrics. */
 export function measureTarget(metrics: AgentMetrics, target: Measured): void {
   const pool = (key: keyof TargetSession["pool"]) => () => target.current()?.pool[key] ?? 0;
-  metrics.gauge("sessions", "Sessions that are up.", target.sessions);
+  metrics.gauge("sessions", "Sessions that are up.", () => target.sessions().length);
+  metrics.gauge(
+    "sessions_encrypted",
+    "Sessions that are up and encrypted.",
+    () => target.sessions().filter((session) => session.encrypted).length,
+  );
   metrics.gauge("pool_idle", "Idle data connections.", pool("idle"));
   metrics.gauge("pool_opening", "Target: data connections on their way.", pool("opening"));
   metrics.gauge("pool_size", "Target: idle data connections it wants to keep.", pool("wanted"));

@@ -1,5 +1,4 @@
 import { type Backoff, makeBackoff } from "../backoff.ts";
-import { connectFirst } from "../net/dial.ts";
 import { hasRoomFor } from "../net/listen.ts";
 import { tunnelKeepAlive } from "../net/socket-options.ts";
 import type { Way } from "../net/way.ts";
@@ -7,7 +6,8 @@ import { challengeInstance, parseUuid } from "../protocol/challenge.ts";
 import type { Channel } from "../protocol/channel.ts";
 import { DataConnection, type DataConnectionOwner } from "../protocol/data-connection.ts";
 import { encode, type Message, ProtocolError } from "../protocol/messages.ts";
-import { joinProof, type Key, startProof, toHex } from "../protocol/proofs.ts";
+import { bound, joinProof, type Key, startProof, toHex } from "../protocol/proofs.ts";
+import { openDataConnection } from "./open-data-connection.ts";
 import { PoolSize } from "./pool-size.ts";
 
 /** Data connections being opened at once; more wait for their turn. */
@@ -20,6 +20,8 @@ export interface PoolOptions {
   address: string;
   port: number;
   way: Way;
+  /** Inside TLS, as the session is. */
+  encrypted: boolean;
   /** The proxy's process, from its challenge. */
   instance: number;
   /** Of the extension, that both know. */
@@ -117,16 +119,17 @@ export class TargetPool implements DataConnectionOwner {
   }
 
   async #open(): Promise<void> {
-    const { address, port, way, session, key, revision } = this.#options;
+    const { address, port, way, encrypted, session, key: sessionKey, revision } = this.#options;
     this.#opening += 1;
     try {
-      const wire = await connectFirst([address], port, openTimeout, way);
+      const wire = await openDataConnection({ address, port, way, encrypted }, openTimeout);
       if (this.#closed) {
         wire.reset();
         return;
       }
       this.#number += 1;
       const number = this.#number;
+      const key = bound(sessionKey, wire.binding);
       wire.keepAlive(tunnelKeepAlive);
       this.#idle.add(new DataConnection(wire, revision, (stream) => startProof(key, revision, number, stream), this));
       const proof = toHex(joinProof(key, revision, number));

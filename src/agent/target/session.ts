@@ -24,6 +24,7 @@ export interface NetaminityIdentity {
   session: string;
   key: Key;
   secret: string;
+  encrypted: boolean;
 }
 
 /** A session with a netaminity proxy: a control connection, and a pool of data connections that wait for consumers. */
@@ -34,6 +35,7 @@ export class NetaminityTargetSession implements TargetSession, StreamHolder {
   readonly proxyAddress: string | undefined;
   readonly boundPort = undefined;
   readonly secret: string;
+  readonly encrypted: boolean;
   streams = 0;
   #revision: 1 | 2;
   #core: TargetCore;
@@ -52,6 +54,7 @@ export class NetaminityTargetSession implements TargetSession, StreamHolder {
     this.instance = identity.instance;
     this.secret = identity.secret;
     this.#revision = identity.revision;
+    this.encrypted = identity.encrypted;
     this.proxyAddress = identity.proxyAddress;
     const { way, deadline, poolMin, poolMax } = core;
     this.#pool = new TargetPool({

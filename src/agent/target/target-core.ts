@@ -4,6 +4,9 @@ import type { Way } from "../net/way.ts";
 import type { Streams } from "../streams.ts";
 import type { Backend } from "./backend.ts";
 
+/** Whether a target speaks in plain text, or with nobody but a proxy that proves the secret inside TLS. */
+export type TargetEncryption = "off" | "required";
+
 /** What the parts of a target share. */
 export interface TargetCore {
   readonly log: Log;
@@ -15,6 +18,7 @@ export interface TargetCore {
   readonly name: string;
   /** Milliseconds of silence after which a proxy is dead. */
   readonly deadline: number;
+  readonly encryption: TargetEncryption;
   readonly poolMin: number;
   readonly poolMax: number;
   /** Consumer port to ask a bore server for; undefined: a bore server gets nothing. */
@@ -44,6 +48,8 @@ export interface TargetSession {
   readonly boundPort: number | undefined;
   /** The secret it was opened with. */
   readonly secret: string;
+  /** Under TLS, with all of its streams on the way to the proxy. */
+  readonly encrypted: boolean;
   readonly streams: number;
   readonly pool: { idle: number; opening: number; wanted: number };
   readonly roundTrip: number | undefined;

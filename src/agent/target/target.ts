@@ -6,16 +6,16 @@ import { type Secrets, suspicionAbout } from "../../secret.ts";
 import type { Via } from "../../via.ts";
 import { type Backoff, makeBackoff } from "../backoff.ts";
 import { connectFirst, dialRepeatedly, dialTimeout } from "../net/dial.ts";
-import { DialError } from "../net/dial-error.ts";
 import { type Way, wayOut } from "../net/way.ts";
 import { toHex } from "../protocol/proofs.ts";
 import type { ProxyProtocol } from "../protocol/proxy-header.ts";
 import { StreamError } from "../stream.ts";
 import { Streams } from "../streams.ts";
-import { attach, ForeignServer, type Greeting, greet, RefusedByProxy } from "./attach.ts";
+import { attach, type Greeting, greet, RefusedByProxy } from "./attach.ts";
 import { Backend } from "./backend.ts";
+import { failureOf } from "./failure.ts";
 import { measureTarget } from "./gauges.ts";
-import type { SessionEvents, TargetCore, TargetSession } from "./target-core.ts";
+import type { SessionEvents, TargetCore, TargetEncryption, TargetSession } from "./target-core.ts";
 import { Waits } from "./waits.ts";
 
 export interface TargetOptions {
@@ -26,6 +26,8 @@ export interface TargetOptions {
   /** The backend. */
   endpoint: HostPort;
   secrets: Secrets;
+  /** Whether only a proxy that proves the secret inside TLS is served; default off. */
+  encryption?: TargetEncryption;
   /** Milliseconds of silence after which a proxy is dead. */
   deadline: number;
   /** Consumer port to ask a bore server for, 0 = any; undefined: only a netaminity proxy that proves the secret is served. */
@@ -79,6 +81,7 @@ class Target implements TargetCore, TargetRole {
   readonly poolMin: number;
   readonly poolMax: number;
   readonly borePort: number | undefined;
+  readonly encryption: TargetEncryption;
   #options: TargetOptions;
   #current: TargetSession | undefined;
   /** Sessions with former proxies that still take streams, and the end of that time. */
@@ -104,12 +107,13 @@ class Target implements TargetCore, TargetRole {
     this.poolMin = options.poolMin;
     this.poolMax = options.poolMax;
     this.borePort = options.borePort;
+    this.encryption = options.encryption ?? "off";
     this.way = wayOut(options.via);
     this.streams = new Streams(log, metrics);
     this.backend = new Backend({ endpoint, dialTimeout, sendProxyProtocol, log, metrics });
     measureTarget(metrics, {
       current: () => this.#current,
-      sessions: () => this.#older.size + this.#serving().length,
+      sessions: () => [...this.#older.keys(), ...this.#serving()],
       isDraining: () => this.#stopped,
     });
     void this.#run();
@@ -221,10 +225,11 @@ class Target implements TargetCore, TargetRole {
     this.#since = performance.now();
     this.#moving = false;
     this.#refused.reset();
-    const { protocol, boundPort } = session;
+    const { protocol, encrypted, boundPort: consumers } = session;
     this.metrics.sessionsOpened.inc({ protocol });
     const proxy = formatHostPort({ host: session.address, port: this.#options.proxyEndpoint.port });
-    this.log.info("session up", { proxy, protocol, consumers: boundPort, moved: older !== undefined || undefined });
+    const moved = older !== undefined || undefined;
+    this.log.info("session up", { proxy, protocol, encrypted, consumers, moved });
     if (older === undefined) return;
     const isSameProxy = older.instance === session.instance;
     if (!isSameProxy && session.proxyAddress !== undefined) older.moved(session.proxyAddress);
@@ -284,15 +289,12 @@ class Target implements TargetCore, TargetRole {
     this.#problem = errorText(cause);
     const isRefusal = cause instanceof RefusedByProxy;
     const wait = isRefusal ? 1000 + this.#refused.next() : this.#lost.next();
-    this.metrics.reconnects.inc({
-      reason: cause instanceof DialError ? cause.result : isRefusal ? "rejected" : "handshake",
-    });
+    const { message, reason } = failureOf(cause);
+    this.metrics.reconnects.inc({ reason });
     if (isRefusal) this.metrics.authFailures.inc();
-    const isForeign = cause instanceof ForeignServer;
-    const what = isRefusal ? "the proxy refused the session" : isForeign ? "no session" : "the proxy cannot be reached";
     const proxy = formatHostPort(this.#options.proxyEndpoint);
     const suspicion = isRefusal ? suspicionAbout(this.#options.secrets) : undefined;
-    this.log.warn(what, { proxy, reason: this.#problem, suspicion, retryInMilliseconds: wait });
+    this.log.warn(message, { proxy, reason: this.#problem, suspicion, retryInMilliseconds: wait });
     return wait;
   }
 }

@@ -48,7 +48,7 @@ describe("the answer to a challenge", () => {
 });
 
 test("no proof is worth anything in another place, for another secret, nonce, peer or number", () => {
-  const challenge = makeChallenge(1, new Uint8Array(8));
+  const challenge = makeChallenge(1, new Uint8Array(8), "optional");
   const [nonce, other] = ["01".repeat(16), "02".repeat(16)];
   const [key, wrongKey] = [keyOf("secret"), keyOf("Secret")];
   const session = sessionKey(key, challenge, nonce, other);
@@ -57,7 +57,7 @@ test("no proof is worth anything in another place, for another secret, nonce, pe
     attachProof(key, challenge, nonce, other),
     attachProof(key, challenge, other, nonce),
     attachProof(wrongKey, challenge, nonce, other),
-    attachProof(key, makeChallenge(2, new Uint8Array(8)), nonce, other),
+    attachProof(key, makeChallenge(2, new Uint8Array(8), "optional"), nonce, other),
     attachedProof(key, challenge, nonce, other),
     attachedProof(key, challenge, other, nonce),
     serveProof(key, challenge, nonce, "10.0.0.1:1", "10.0.0.2:2"),
@@ -82,14 +82,14 @@ describe("a challenge", () => {
   test("tells netaminity targets which process made it", () => {
     const random = Buffer.from("fedcba9876543210", "hex");
     for (const instance of [0, 1, 0x0abcdef, 0xfffffff]) {
-      expect(challengeInstance(makeChallenge(instance, random))).toBe(instance);
+      expect(challengeInstance(makeChallenge(instance, random, "optional"))).toBe(instance);
     }
   });
 
   test("is a UUID of version 8 that survives its text form", () => {
-    const challenge = makeChallenge(0x1234567, Buffer.from("ffffffffffffffff", "hex"));
+    const challenge = makeChallenge(0x1234567, Buffer.from("ffffffffffffffff", "hex"), "optional");
     const text = formatUuid(challenge);
-    expect(text).toBe("6e6d0103-1234-8567-bfff-ffffffffffff");
+    expect(text).toBe("6e6d0107-1234-8567-bfff-ffffffffffff");
     expect(Buffer.from(parseUuid(text))).toEqual(Buffer.from(challenge));
   });
 
