@@ -272,7 +272,7 @@ export class DataConnection implements Carrier, DuplexOwner, FrameHandler {
   }
 
   #lose(cause: Error, channel: Channel | undefined): void {
-    const isAsked = channel !== undefined && channel.open && channel.isAwaited;
+    const isAsked = channel?.open === true && channel.isAwaited;
     if (!this.#isGone || isAsked) {
       this.#isGone = true;
       this.owner.lost(this, cause, isAsked ? channel : undefined);
