@@ -1,9 +1,19 @@
 import { describe, expect, test } from "bun:test";
-import { challengeInstance, formatUuid, makeChallenge, parseUuid } from "../../../src/agent/protocol/challenge.ts";
+import {
+  challengeInstance,
+  formatUuid,
+  makeChallenge,
+  offersEncryption,
+  parseUuid,
+  requiresEncryption,
+} from "../../../src/agent/protocol/challenge.ts";
 import {
   answer,
   attachedProof,
   attachProof,
+  bound,
+  checkedProof,
+  checkProof,
   joinProof,
   keyOf,
   matches,
@@ -78,6 +88,40 @@ test("no proof is worth anything in another place, for another secret, nonce, pe
   expect(new Set(proofs).size).toBe(proofs.length);
 });
 
+test("on a plain connection the proofs are those that they always were, and inside TLS none of them is", () => {
+  const challenge = new Uint8Array(16).fill(9);
+  const [nonce, other] = ["01".repeat(16), "02".repeat(16)];
+  const [from, to] = ["10.0.0.1:1", "10.0.0.2:2"];
+  const proofsOn = (binding: Uint8Array) => {
+    const key = bound(keyOf("secret"), binding);
+    const session = sessionKey(key, challenge, nonce, other);
+    const proofs = [
+      attachProof(key, challenge, nonce, other),
+      attachedProof(key, challenge, nonce, other),
+      checkProof(key, challenge, nonce),
+      checkedProof(key, challenge, nonce),
+      serveProof(key, challenge, nonce, from, to),
+      servingProof(key, challenge, nonce),
+      joinProof(bound(session, binding), 1),
+      startProof(bound(session, binding), 1),
+    ];
+    return proofs.map((proof) => toHex(proof).slice(0, 16));
+  };
+  const plain = proofsOn(new Uint8Array(0));
+  expect(plain).toEqual([
+    "947ede7acf2b470b",
+    "e69021e4ea253a59",
+    "10b2d5a467b778e0",
+    "041ebf10128ffcd3",
+    "78928878d24f7a59",
+    "266600bb77d5e7d3",
+    "9ff8e69a5a23f805",
+    "63319e6316296513",
+  ]);
+  const all = [plain, proofsOn(new Uint8Array(32).fill(1)), proofsOn(new Uint8Array(32).fill(2))].flat();
+  expect(new Set(all).size).toBe(all.length);
+});
+
 describe("a challenge", () => {
   test("tells netaminity targets which process made it", () => {
     const random = Buffer.from("fedcba9876543210", "hex");
@@ -91,6 +135,16 @@ describe("a challenge", () => {
     const text = formatUuid(challenge);
     expect(text).toBe("6e6d0107-1234-8567-bfff-ffffffffffff");
     expect(Buffer.from(parseUuid(text))).toEqual(Buffer.from(challenge));
+  });
+
+  test("says whether the proxy encrypts, and whether it wants that", () => {
+    const said = (text: string) => [offersEncryption, requiresEncryption].map((ask) => ask(parseUuid(text)));
+    const made = (encryption: "optional" | "required") => formatUuid(makeChallenge(1, new Uint8Array(8), encryption));
+    expect([made("optional"), made("required")].map(said)).toEqual([
+      [true, false],
+      [true, true],
+    ]);
+    expect(said("6e6d0101-1234-8567-bfff-ffffffffffff")).toEqual([false, false]);
   });
 
   test.each([
