@@ -27,6 +27,8 @@ export interface ProxyOptions {
   deadline: number;
   /** Consumers come through a load balancer that sends the PROXY protocol's header. */
   acceptProxyProtocol: boolean;
+  /** With `required` nothing plain is accepted; else each target decides. */
+  encryption?: "optional" | "required";
   log: Log;
   metrics: AgentMetrics;
 }

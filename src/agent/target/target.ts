@@ -34,6 +34,8 @@ export interface TargetOptions {
   poolMax: number;
   /** Tell the backend who the consumer is. */
   sendProxyProtocol: "off" | ProxyProtocol;
+  /** With `required` nothing is said to a proxy that does not encrypt. */
+  encryption?: "off" | "required";
   log: Log;
   metrics: AgentMetrics;
 }
