@@ -65,7 +65,10 @@ const pairStatus = z.strictObject({
   target: z.string().describe("Name of its Target."),
   endpoint: z.string().exactOptional().describe("host:port at which its Target meets its Proxy, once known."),
   ready: z.boolean().describe("Whether it carries traffic."),
-  message: z.string().exactOptional().describe("What it waits for when it does not, or what a change of spec.encryption waits for."),
+  message: z
+    .string()
+    .exactOptional()
+    .describe("What it waits for when it does not, or what a change of spec.encryption waits for."),
 });
 
 const count = (description: string) => z.int().min(0).describe(description);

@@ -4,7 +4,7 @@
  *
  *     bytes 0-1   "nm"
  *     byte  2     revision of the extension (1)
- *     byte  3     capability bits: 1 = the proxy answers `Check`
+ *     byte  3     capability bits: 1 = the proxy answers `Check`, 2 = it can encrypt, 4 = it accepts nothing plain
  *     bytes 4-5, low half of 6, 7   instance of the proxy process (28 bits)
  *     high half of 6   version 8
  *     bytes 8-15  random (the two highest bits are the variant)
@@ -12,6 +12,8 @@
 const magic = [0x6e, 0x6d] as const;
 const revision = 1;
 const answersCheck = 1;
+const encrypts = 2;
+const requiresEncryption = 4;
 
 /** A new challenge. `instance` is a 28-bit number that names the proxy process, `random` has 8 bytes. */
 export function makeChallenge(instance: number, random: Uint8Array): Uint8Array {
@@ -39,6 +41,13 @@ export function challengeInstance(challenge: Uint8Array): number | undefined {
 
 /** Whether the proxy that made this challenge of ours answers `Check`. */
 export const offersCheck = (challenge: Uint8Array): boolean => ((challenge[3] ?? 0) & answersCheck) !== 0;
+
+/** What the proxy that made this challenge of ours says of encryption. Nothing proves it: who acts on it must not depend on it. */
+export function offeredEncryption(challenge: Uint8Array): "none" | "optional" | "required" {
+  const bits = challenge[3] ?? 0;
+  if ((bits & encrypts) === 0) return "none";
+  return (bits & requiresEncryption) === 0 ? "optional" : "required";
+}
 
 /**
  * Whether a stock bore server may have made this challenge: it is random (version 4). Only such a one may be signed as bore does it: the

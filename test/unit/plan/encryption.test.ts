@@ -126,7 +126,12 @@ describe("encryption of a pair", () => {
       target("required", "rolling"),
       plain,
     ],
-    "on and taken back while the Proxy rolls out": ["off", proxy("required", "rolling"), target("required"), forProxy()],
+    "on and taken back while the Proxy rolls out": [
+      "off",
+      proxy("required", "rolling"),
+      target("required"),
+      forProxy(),
+    ],
     "off and taken back while the Proxy rolls out": [
       "required",
       proxy("optional", "rolling"),
