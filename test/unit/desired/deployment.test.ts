@@ -152,21 +152,6 @@ describe("the Deployment of a Target", () => {
   });
 });
 
-test("encryption reaches the pods only where it is required, so that pods made before it do not roll", () => {
-  const variableOf = ({ spec }: ReturnType<typeof proxyDeployment>) =>
-    spec?.template.spec?.containers[0]?.env?.filter(({ name }) => name === "NETAMINITY_ENCRYPTION");
-  const required = environment({ NETAMINITY_ENCRYPTION: "required" });
-  expect(variableOf(proxyDeployment(makeProxy({ encryption: "required" }), agent))).toEqual(required);
-  expect(variableOf(targetDeployment(makeTarget({ encryption: "required" }), agent))).toEqual(required);
-  expect(variableOf(proxyDeployment(makeProxy(), agent))).toEqual([]);
-  expect(variableOf(targetDeployment(makeTarget(), agent))).toEqual([]);
-  // As the API server gives an object whose definition was installed before this field.
-  const { encryption: _, ...older } = makeTarget().spec;
-  expect(targetDeployment({ ...makeTarget(), spec: older as never }, agent)).toEqual(
-    targetDeployment(makeTarget(), agent),
-  );
-});
-
 describe("a rollout of proxies", () => {
   const cases: Record<string, [replicas: number, hostNetwork: boolean, rollingUpdate: object]> = {
     "of none": [0, false, { maxSurge: 1, maxUnavailable: 0 }],
