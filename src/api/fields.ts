@@ -155,7 +155,7 @@ export const acceptProxyProtocol = z
   );
 
 const forWhom =
-  'Set it to required for any way between proxy and target that you do not own. Write "off" in quotes: YAML reads a bare off as false.';
+  'Set it to required for any link between proxy and target that you do not own. Write "off" in quotes: YAML reads a bare off as false.';
 
 /** Whether a Target, or a Tunnel for both its sides, encrypts. */
 export const encryption = (description: string) =>

@@ -16,7 +16,7 @@ const settings = {
   encryption: withDefault(
     oneOf(["off", "required"]),
     "off",
-    "Encrypt everything between this target and the proxy (TLS 1.3); with required nothing is ever said to a proxy that does not. For any way between them that you do not own.",
+    "Encrypt everything between this target and the proxy (TLS 1.3); with required nothing is ever said to a proxy that does not. For any link between them that you do not own.",
   ),
   poolMin: withDefault(integer(0, 1024), "2", "Least number of idle data connections kept ready."),
   poolMax: withDefault(integer(1, 4096), "64", "Greatest number of idle data connections kept ready."),

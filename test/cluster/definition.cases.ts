@@ -134,6 +134,10 @@ const refused: Record<string, [object: object, ...messages: string[]]> = {
     tunnel({ encryption: "tls" }),
     'spec.encryption: Unsupported value: "tls": supported values: "off", "required"',
   ],
+  "an off without quotes, which YAML reads as false": [
+    tunnel({ encryption: false }),
+    'spec.encryption: Unsupported value: false: supported values: "off", "required"',
+  ],
   "a Target without a backend": [object("Target", "demo", { secretRef, proxyEndpoint: "a:1" }), "spec.endpoint"],
   "a Proxy without a secret": [object("Proxy", "demo", {}), "spec.secretRef"],
 };
