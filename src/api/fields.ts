@@ -154,6 +154,21 @@ export const acceptProxyProtocol = z
     "Expect a PROXY protocol header (v1 or v2) at the start of each consumer connection, as a load balancer in front sends it.",
   );
 
+const forWhom =
+  'Set it to required for any link between proxy and target that you do not own. Write "off" in quotes: YAML reads a bare off as false.';
+
+/** Whether a Target, or a Tunnel for both its sides, encrypts. */
+export const encryption = (description: string) =>
+  z.enum(["off", "required"]).default("off").describe(`${description} ${forWhom}`);
+
+/** Whether a Proxy accepts Targets that do not encrypt. */
+export const proxyEncryption = z
+  .enum(["optional", "required"])
+  .default("optional")
+  .describe(
+    "Whether Targets have to encrypt (TLS 1.3). optional: the Target decides. required: nothing plain is accepted, bore clients included. To switch it on without a cut set the Target to required first, and this when the Target is Updated; to switch it off begin here.",
+  );
+
 /** Rule on `metadata.name`: every child's name and label must fit. */
 export function nameRule(longest: number): Rule {
   return {

@@ -49,6 +49,13 @@ const message: Column = {
   description: "Why, in a sentence.",
   priority: 1,
 };
+const encryption: Column = {
+  name: "Encryption",
+  type: "string",
+  jsonPath: ".spec.encryption",
+  description: "Whether encryption between proxy and target is asked for.",
+  priority: 1,
+};
 const age: Column = {
   name: "Age",
   type: "date",
@@ -99,6 +106,7 @@ const tunnelKind: Kind = {
       description: "Pairs whose Target is Ready.",
       priority: 1,
     },
+    encryption,
     message,
     age,
   ],
@@ -145,6 +153,7 @@ const proxyKind: Kind = {
       description: "Proxy pods that could be the active one.",
       priority: 1,
     },
+    encryption,
     message,
     age,
   ],
@@ -166,6 +175,7 @@ const targetKind: Kind = {
     { name: "Proxy", type: "string", jsonPath: ".spec.proxyEndpoint", description: "The rendezvous it dials." },
     { name: "Backend", type: "string", jsonPath: ".spec.endpoint", description: "Where connections end." },
     reason,
+    encryption,
     message,
     age,
   ],

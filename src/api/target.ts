@@ -1,6 +1,6 @@
 import { z } from "zod";
 import { conditions } from "./conditions.ts";
-import { drainTimeout, endpoint, nameRule, type Rule, secretRef, sendProxyProtocol } from "./fields.ts";
+import { drainTimeout, encryption, endpoint, nameRule, type Rule, secretRef, sendProxyProtocol } from "./fields.ts";
 import { podTemplate } from "./pod-template.ts";
 import type { Resource } from "./resource.ts";
 
@@ -9,6 +9,9 @@ export const targetSpec = z
     secretRef,
     endpoint: endpoint("host:port of the backend, as seen from the target pod."),
     proxyEndpoint: endpoint("host:port of the rendezvous: the status.proxyEndpoint of the Proxy."),
+    encryption: encryption(
+      "Whether everything between the target pod and the proxy is encrypted (TLS 1.3). required: nothing is said to a proxy that does not encrypt.",
+    ),
     sendProxyProtocol,
     drainTimeout: drainTimeout(),
     podTemplate: podTemplate.exactOptional(),

@@ -5,6 +5,7 @@ import {
   checked,
   consumerService,
   drainTimeout,
+  encryption,
   endpoint,
   nameRule,
   proxyService,
@@ -42,6 +43,9 @@ export const tunnelSpec = checked(
       replicas: replicas("Independent Proxy and Target pairs."),
       service: consumerService,
       podTemplate: podTemplate.exactOptional().describe("What the pods of both sides have in common."),
+      encryption: encryption(
+        "Whether everything between the proxy and target pods is encrypted (TLS 1.3). It is switched on and off under load without a cut: the target side encrypts before the proxy side refuses what is plain.",
+      ),
       drainTimeout: drainTimeout(),
       proxy: proxySide.prefault({}),
       target: targetSide,
@@ -61,7 +65,10 @@ const pairStatus = z.strictObject({
   target: z.string().describe("Name of its Target."),
   endpoint: z.string().exactOptional().describe("host:port at which its Target meets its Proxy, once known."),
   ready: z.boolean().describe("Whether it carries traffic."),
-  message: z.string().exactOptional().describe("What it waits for when it does not."),
+  message: z
+    .string()
+    .exactOptional()
+    .describe("What it waits for when it does not, or what a change of spec.encryption waits for."),
 });
 
 const count = (description: string) => z.int().min(0).describe(description);

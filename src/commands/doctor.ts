@@ -65,15 +65,14 @@ async function inCluster({ kind, name }: Patient, settings: Settings): Promise<D
 }
 
 async function byHand(settings: Settings): Promise<Diagnosis> {
-  const { proxyEndpoint, endpoint, secret: value, secretFile: file } = settings;
+  const { proxyEndpoint, endpoint, encryption, secret: value, secretFile: file } = settings;
   const via = meantVia(settings.via);
   let secret: string | undefined;
   if (value !== undefined || file !== undefined) {
     await using secrets = await openSecrets({ value, file, log: createLog({ level: "error", format: "pretty" }) });
     secret = secrets.current[0];
   }
-  return diagnose(
-    "target by hand",
-    byHandPath(await examineByHand({ proxyEndpoint, via, variable: proxyVariable(process.env), endpoint, secret })),
-  );
+  const variable = proxyVariable(process.env);
+  const facts = await examineByHand({ proxyEndpoint, via, variable, endpoint, secret, encryption });
+  return diagnose("target by hand", byHandPath(facts));
 }

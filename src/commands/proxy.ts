@@ -20,14 +20,23 @@ async function runProxy(args: readonly string[]): Promise<void> {
   }
   const stop = listenForStop();
   const { settings, log } = settingsAndLog(proxyRole, args);
-  const { deadline, acceptProxyProtocol, drainTimeout } = settings;
+  const { deadline, acceptProxyProtocol, encryption, drainTimeout } = settings;
   const listen = await resolveListen("listen", settings.listen, log);
   const consumerListen = await resolveListen("consumer-listen", settings.consumerListen, log);
   const healthListen = await resolveListen("health-listen", settings.healthListen, log);
   await using secrets = await agentSecrets(settings, log);
   const metrics = createMetrics();
   reportGuarantees(log, metrics);
-  const role = await startProxy({ listen, consumerListen, secrets, deadline, acceptProxyProtocol, log, metrics });
+  const role = await startProxy({
+    listen,
+    consumerListen,
+    secrets,
+    deadline,
+    acceptProxyProtocol,
+    encryption,
+    log,
+    metrics,
+  });
   await serveUntilStopped({
     role,
     healthListen,

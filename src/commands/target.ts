@@ -36,6 +36,7 @@ async function runTarget(args: readonly string[]): Promise<void> {
     poolMin: settings.poolMin,
     poolMax: settings.poolMax,
     sendProxyProtocol: settings.sendProxyProtocol,
+    encryption: settings.encryption,
     log,
     metrics,
   });

@@ -1,5 +1,5 @@
 import { bothEnds, everyTool, namespaceName, outputFormat } from "./common.ts";
-import { boolean, file, httpProxy, type Kind, remoteEndpoint } from "./kinds.ts";
+import { boolean, file, httpProxy, type Kind, oneOf, remoteEndpoint } from "./kinds.ts";
 import { optional, type Role, withDefault } from "./table.ts";
 
 /** What the doctor is asked about. */
@@ -60,6 +60,9 @@ const settings = {
     sources: ["flag", "environment"],
   }),
   secret: bothEnds.secret,
+  encryption: withDefault(oneOf(["off", "required"]), "off", "By hand: what the target's encryption is set to.", {
+    sources: ["flag", "environment"],
+  }),
 };
 
 export const doctorRole: Role<typeof settings> = {

@@ -13,6 +13,11 @@ const settings = {
   ),
   endpoint: required(remoteEndpoint, "The backend that consumers are carried to."),
   ...bothEnds,
+  encryption: withDefault(
+    oneOf(["off", "required"]),
+    "off",
+    "Encrypt everything between this target and the proxy (TLS 1.3); with required nothing is ever said to a proxy that does not. For any link between them that you do not own.",
+  ),
   poolMin: withDefault(integer(0, 1024), "2", "Least number of idle data connections kept ready."),
   poolMax: withDefault(integer(1, 4096), "64", "Greatest number of idle data connections kept ready."),
   sendProxyProtocol: withDefault(
@@ -31,8 +36,12 @@ export const targetRole: Role<typeof settings> = {
   name: "target",
   summary: "Connect to a proxy and carry its consumers to a backend.",
   settings,
-  check: ({ poolMin, poolMax }) =>
-    poolMin > poolMax
-      ? `pool-min is ${poolMin} and pool-max is ${poolMax}; accepted: pool-min not above pool-max`
-      : undefined,
+  check: ({ poolMin, poolMax, encryption, borePort }) => {
+    if (poolMin > poolMax) {
+      return `pool-min is ${poolMin} and pool-max is ${poolMax}; accepted: pool-min not above pool-max`;
+    }
+    return encryption === "required" && borePort !== undefined
+      ? "encryption is required and bore-port is given, but a bore server cannot encrypt; accepted: one of the two"
+      : undefined;
+  },
 };

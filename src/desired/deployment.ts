@@ -56,6 +56,11 @@ export interface Workload {
   environment: Record<string, string>;
 }
 
+/** The agents' defaults are left out: pods that were made before there was encryption are not to roll because of it. */
+export function encryptionSetting(encryption: "off" | "optional" | "required"): Record<string, string> {
+  return encryption === "required" ? { NETAMINITY_ENCRYPTION: encryption } : {};
+}
+
 export function deployment(workload: Workload, agent: AgentSettings): V1Deployment & DesiredObject {
   const { owner, name, selector, rollout } = workload;
   const ownLabels = { ...workload.labels, ...selector };

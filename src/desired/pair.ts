@@ -1,7 +1,7 @@
 import type { PodTemplate } from "../api/pod-template.ts";
-import type { ProxyResource } from "../api/proxy.ts";
+import type { ProxyResource, ProxySpec } from "../api/proxy.ts";
 import type { ObjectMeta } from "../api/resource.ts";
-import type { TargetResource } from "../api/target.ts";
+import type { TargetResource, TargetSpec } from "../api/target.ts";
 import type { TunnelResource } from "../api/tunnel.ts";
 import { groupVersion, labels } from "../names.ts";
 import type { DesiredObject } from "./desired.ts";
@@ -9,8 +9,18 @@ import { childMetadata } from "./metadata.ts";
 import { pairName, tunnelSecretName } from "./names.ts";
 import { overridden } from "./pod-template.ts";
 
+/** What a pair's two sides are to be set to; while encryption is switched on or off they differ from the Tunnel's wish for a while. */
+export interface PairEncryption {
+  proxy: ProxySpec["encryption"];
+  target: TargetSpec["encryption"];
+}
+
 /** The Proxy of pair `index`. It has no consumer Service of its own: the Tunnel's selects the proxy pods of all pairs. */
-export function pairProxy(tunnel: TunnelResource, index: number): DesiredObject & Pick<ProxyResource, "spec"> {
+export function pairProxy(
+  tunnel: TunnelResource,
+  index: number,
+  encryption: PairEncryption["proxy"],
+): DesiredObject & Pick<ProxyResource, "spec"> {
   const { podTemplate: shared, drainTimeout, proxy } = tunnel.spec;
   const { nodePort, ...proxyService } = proxy.proxyService;
   const podTemplate = overridden(shared, proxy.podTemplate);
@@ -22,6 +32,7 @@ export function pairProxy(tunnel: TunnelResource, index: number): DesiredObject 
       replicas: proxy.replicas,
       secretRef: { name: tunnelSecretName(tunnel.metadata.name) },
       proxyService: { ...proxyService, ...(nodePort !== undefined && { nodePort: nodePort + index }) },
+      encryption,
       acceptProxyProtocol: proxy.acceptProxyProtocol,
       ...(drainTimeout !== undefined && { drainTimeout }),
       ...(podTemplate !== undefined && { podTemplate: withDefaults(podTemplate) }),
@@ -34,6 +45,7 @@ export function pairTarget(
   tunnel: TunnelResource,
   index: number,
   proxyEndpoint: string,
+  encryption: PairEncryption["target"],
 ): DesiredObject & Pick<TargetResource, "spec"> {
   const { podTemplate: shared, drainTimeout, target } = tunnel.spec;
   const podTemplate = overridden(shared, target.podTemplate);
@@ -45,6 +57,7 @@ export function pairTarget(
       secretRef: { name: tunnelSecretName(tunnel.metadata.name) },
       endpoint: target.endpoint,
       proxyEndpoint,
+      encryption,
       sendProxyProtocol: target.sendProxyProtocol,
       ...(drainTimeout !== undefined && { drainTimeout }),
       ...(podTemplate !== undefined && { podTemplate: withDefaults(podTemplate) }),

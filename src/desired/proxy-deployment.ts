@@ -2,7 +2,7 @@ import type { V1DeploymentSpec } from "@kubernetes/client-node";
 import type { PodTemplate } from "../api/pod-template.ts";
 import type { ProxyResource } from "../api/proxy.ts";
 import { consumerPort, rendezvousPort } from "../names.ts";
-import { type AgentSettings, deployment } from "./deployment.ts";
+import { type AgentSettings, deployment, encryptionSetting } from "./deployment.ts";
 import { proxyDeploymentName } from "./names.ts";
 import { proxyLabels } from "./pair.ts";
 import { selectorOf } from "./pod-template.ts";
@@ -11,7 +11,7 @@ import { selectorOf } from "./pod-template.ts";
 export function proxyDeployment(proxy: ProxyResource, agent: AgentSettings) {
   const { name } = proxy.metadata;
   const template: PodTemplate = proxy.spec.podTemplate ?? {};
-  const { replicas, secretRef, drainTimeout, acceptProxyProtocol } = proxy.spec;
+  const { replicas, secretRef, drainTimeout, acceptProxyProtocol, encryption } = proxy.spec;
   return deployment(
     {
       owner: proxy,
@@ -31,6 +31,7 @@ export function proxyDeployment(proxy: ProxyResource, agent: AgentSettings) {
         NETAMINITY_LISTEN: `[::]:${rendezvousPort}`,
         NETAMINITY_CONSUMER_LISTEN: `[::]:${consumerPort}`,
         NETAMINITY_ACCEPT_PROXY_PROTOCOL: `${acceptProxyProtocol}`,
+        ...encryptionSetting(encryption),
       },
     },
     agent,

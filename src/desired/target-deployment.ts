@@ -1,6 +1,6 @@
 import type { PodTemplate } from "../api/pod-template.ts";
 import type { TargetResource } from "../api/target.ts";
-import { type AgentSettings, deployment } from "./deployment.ts";
+import { type AgentSettings, deployment, encryptionSetting } from "./deployment.ts";
 import { targetDeploymentName } from "./names.ts";
 import { targetLabels } from "./pair.ts";
 import { selectorOf } from "./pod-template.ts";
@@ -12,7 +12,7 @@ import { selectorOf } from "./pod-template.ts";
 export function targetDeployment(target: TargetResource, agent: AgentSettings) {
   const { name } = target.metadata;
   const template: PodTemplate = target.spec.podTemplate ?? {};
-  const { secretRef, endpoint, proxyEndpoint, sendProxyProtocol, drainTimeout } = target.spec;
+  const { secretRef, endpoint, proxyEndpoint, sendProxyProtocol, encryption, drainTimeout } = target.spec;
   return deployment(
     {
       owner: target,
@@ -36,6 +36,7 @@ export function targetDeployment(target: TargetResource, agent: AgentSettings) {
         NETAMINITY_PROXY_ENDPOINT: proxyEndpoint,
         NETAMINITY_ENDPOINT: endpoint,
         NETAMINITY_SEND_PROXY_PROTOCOL: sendProxyProtocol,
+        ...encryptionSetting(encryption),
       },
     },
     agent,

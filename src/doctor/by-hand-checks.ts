@@ -1,4 +1,5 @@
-import { broken, type Check, deciding, ok, skipped, unknown } from "./check.ts";
+import { broken, type Check, deciding, ok, remark, skipped, unknown } from "./check.ts";
+import { plainMeans, unless } from "./encryption-checks.ts";
 
 /** One step that was tried: what it gave, or why it failed. Absent when an earlier step failed. */
 export type Step<T> = { gave: T } | { failed: string };
@@ -21,6 +22,10 @@ export interface ByHandFacts {
     protocol?: Step<void>;
     /** Absent when none was given. */
     secret?: Step<SecretAnswer>;
+    /** What the target is set to. */
+    encryption: "off" | "required";
+    /** What the proxy says that it can and wants; absent when the protocol failed. */
+    offered?: "none" | "optional" | "required";
   };
   backend?: { endpoint: string; name: Step<readonly string[]>; tcp?: Step<string> };
 }
@@ -48,7 +53,34 @@ function proxyLinks(proxy: NonNullable<ByHandFacts["proxy"]>): Check[] {
     "gave" in (protocol ?? {}) && secret === undefined
       ? skipped("secret", "neither --secret-file nor NETAMINITY_SECRET was given")
       : secretLink(secret),
+    encryptionLink(proxy),
   ];
+}
+
+/** What a target with this setting and this proxy would come to. */
+function encryptionLink({ encryption, offered, tcp, via }: NonNullable<ByHandFacts["proxy"]>): Check {
+  const link = "encryption";
+  if (offered === undefined) return skipped(link, "not tried, because of protocol");
+  if (encryption === "required") {
+    return offered === "none"
+      ? broken(
+          link,
+          "it is required here, and the proxy cannot encrypt",
+          "Update the proxy; until then the target has no session.",
+        )
+      : ok(link, "it is required here, and the proxy can");
+  }
+  if (offered === "required") {
+    return broken(
+      link,
+      "the proxy requires it, and it is off here",
+      "Give the target --encryption required (NETAMINITY_ENCRYPTION).",
+    );
+  }
+  const isLocal = via === undefined && tcp !== undefined && "gave" in tcp && /^(127\.|\[::1\])/.test(tcp.gave);
+  if (isLocal) return ok(link, "it is off, and the packets never leave this machine");
+  const next = offered === "none" ? "Update the proxy, then give" : "Give";
+  return remark(link, `the session will be ${plainMeans}`, `${next} the target --encryption required, ${unless}.`);
 }
 
 function reachNext({ via, variable }: NonNullable<ByHandFacts["proxy"]>): string {

@@ -25,6 +25,8 @@ export interface Diagnosis {
 }
 
 export const ok = (link: string, evidence: string): Check => ({ link, outcome: "ok", evidence });
+/** Nothing is wrong, but a person should know, and may want to do something. */
+export const remark = (link: string, evidence: string, next: string): Check => ({ ...ok(link, evidence), next });
 export const broken = (link: string, evidence: string, next: string): Check => ({
   link,
   outcome: "broken",

@@ -2,6 +2,7 @@ import { objectionToSecret } from "../agent/inspect.ts";
 import { connectFirst, dialTimeout } from "../agent/net/dial.ts";
 import { resolve } from "../agent/net/names.ts";
 import { wayOut } from "../agent/net/way.ts";
+import { offeredEncryption } from "../agent/protocol/challenge.ts";
 import { type Greeting, greet, instanceOf } from "../agent/target/attach.ts";
 import { formatHostPort, type HostPort } from "../endpoint.ts";
 import { errorText } from "../errors.ts";
@@ -18,21 +19,26 @@ export async function examineByHand(options: {
   variable?: string | undefined;
   endpoint: HostPort | undefined;
   secret: string | undefined;
+  /** What the target is set to. */
+  encryption?: "off" | "required";
 }): Promise<ByHandFacts> {
-  const { proxyEndpoint, via, variable, endpoint, secret } = options;
+  const { proxyEndpoint, via, variable, endpoint, secret, encryption = "off" } = options;
   const [proxy, backend] = await Promise.all([
     proxyEndpoint && examineProxy(proxyEndpoint, via, secret),
     endpoint && examineBackend(endpoint),
   ]);
   const detour = { ...(via !== undefined && { via: viaText(via) }), ...(variable !== undefined && { variable }) };
-  return { ...(proxy !== undefined && { proxy: { ...proxy, ...detour } }), ...(backend !== undefined && { backend }) };
+  return {
+    ...(proxy !== undefined && { proxy: { ...proxy, ...detour, encryption } }),
+    ...(backend !== undefined && { backend }),
+  };
 }
 
 async function examineProxy(
   to: HostPort,
   via: Via | undefined,
   secret: string | undefined,
-): Promise<NonNullable<ByHandFacts["proxy"]>> {
+): Promise<Omit<NonNullable<ByHandFacts["proxy"]>, "encryption">> {
   const endpoint = formatHostPort(to);
   const way = wayOut(via);
   const name = await step(() => way.resolve(to.host, dialTimeout));
@@ -43,11 +49,16 @@ async function examineProxy(
   const greeting = await step(() => greet(wire.gave));
   if ("failed" in greeting) return { endpoint, name, tcp, protocol: greeting };
   const protocol = await step(async () => void instanceOf(greeting.gave));
-  if ("failed" in protocol || secret === undefined) {
+  if ("failed" in protocol) {
     greeting.gave.wire.reset();
     return { endpoint, name, tcp, protocol };
   }
-  return { endpoint, name, tcp, protocol, secret: await showSecret(greeting.gave, secret) };
+  const offered = offeredEncryption(greeting.gave.challenge);
+  if (secret === undefined) {
+    greeting.gave.wire.reset();
+    return { endpoint, name, tcp, protocol, offered };
+  }
+  return { endpoint, name, tcp, protocol, offered, secret: await showSecret(greeting.gave, secret) };
 }
 
 function showSecret(greeting: Greeting, secret: string): Promise<Step<SecretAnswer>> {

@@ -3,7 +3,7 @@ import type { Row } from "./overview.ts";
 /** The list as a table for people. The column of namespaces is there when there may be several. */
 export function overviewText(rows: readonly Row[], options: { namespaces: boolean }): string {
   if (rows.length === 0) return "no Tunnel, Proxy or Target found";
-  const header = ["OBJECT", "READY", "SESSIONS", "STREAMS", "TO-BACKEND", "TO-CONSUMER", "AGE", "REASON"];
+  const header = ["OBJECT", "READY", "SESSIONS", "ENCRYPTED", "STREAMS", "TO-BACKEND", "TO-CONSUMER", "AGE", "REASON"];
   const table = [header, ...rows.map(cells)].map((line, index) =>
     options.namespaces ? [index === 0 ? "NAMESPACE" : (rows[index - 1]?.namespace ?? ""), ...line] : line,
   );
@@ -24,6 +24,7 @@ function cells(row: Row): string[] {
     `${indent}${row.kind.toLowerCase()}/${row.name}`,
     row.ready,
     count(row.sessions),
+    count(row.encrypted),
     count(row.streams),
     row.toBackend === undefined ? "?" : bytesText(row.toBackend),
     row.toConsumer === undefined ? "?" : bytesText(row.toConsumer),

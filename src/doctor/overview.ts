@@ -27,6 +27,8 @@ export interface Row {
   ready: string;
   reason: string;
   sessions?: number;
+  /** How many of them are encrypted. */
+  encrypted?: number;
   streams?: number;
   toBackend?: number;
   toConsumer?: number;
@@ -87,13 +89,14 @@ function podsOf({ kind, metadata: { namespace, name } }: Own, pods: readonly Obs
 function totalsOf(
   pods: readonly ObservedPod[],
   samples: Overview["samples"],
-): Pick<Row, "sessions" | "streams" | "toBackend" | "toConsumer"> {
+): Pick<Row, "sessions" | "encrypted" | "streams" | "toBackend" | "toConsumer"> {
   const all = pods.map(({ metadata }) => samples.get(metadata.uid));
   if (all.some((each) => each === undefined)) return {};
   const sum = (name: string, only?: Record<string, string>) =>
     all.reduce((total, each) => total + sumOf(each ?? [], `netaminity_${name}`, only), 0);
   return {
     sessions: sum("sessions"),
+    encrypted: sum("sessions_encrypted"),
     streams: sum("streams_open"),
     toBackend: sum("stream_bytes_total", { direction: "to_backend" }),
     toConsumer: sum("stream_bytes_total", { direction: "to_consumer" }),

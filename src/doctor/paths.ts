@@ -1,7 +1,9 @@
+import type { TunnelResource } from "../api/tunnel.ts";
 import { proxyDeploymentName, rendezvousServiceName, tunnelSecretName } from "../desired/names.ts";
 import { reasons } from "../plan/reasons.ts";
 import { backendCheck, probeCheck } from "./backend-checks.ts";
 import { broken, type Check, ok, unknown } from "./check.ts";
+import { encryptionCheck, pairEncryptionCheck } from "./encryption-checks.ts";
 import {
   conditionOf,
   type Found,
@@ -29,6 +31,7 @@ export function proxyPath(facts: ProxyFacts, probe: Probe | undefined): Check[] 
     nodesCheck("nodes", facts),
     rendezvousCheck(facts),
     proxySessionCheck(facts),
+    encryptionCheck(facts),
     serviceCheck(proxy.spec.service?.name, facts.consumers),
   );
   return withProbe(checks, probe);
@@ -45,6 +48,7 @@ export function targetPath(facts: TargetFacts, probe: Probe | undefined): Check[
     podsCheck("pods", facts),
     nodesCheck("nodes", facts),
     targetSessionCheck(facts),
+    encryptionCheck(facts),
     backendCheck(facts),
   );
   return withProbe(checks, probe);
@@ -55,7 +59,7 @@ export function tunnelPath(name: string, facts: TunnelFacts, probe: Probe | unde
   const tunnel = seen(facts.object);
   const object = objectCheck("object", `Tunnel ${name}`, facts.object);
   if (tunnel === undefined) return [object];
-  const pairs = facts.pairs.map(({ proxy, target }) => pairPath(proxy, target));
+  const pairs = facts.pairs.map(({ proxy, target }) => pairPath(proxy, target, tunnel));
   const shown = Math.max(0, pairs.findIndex(isBroken));
   const checks = present(
     object,
@@ -78,7 +82,7 @@ function withProbe(checks: readonly Check[], probe: Probe | undefined): Check[] 
   return [...told, probeCheck(probe)];
 }
 
-function pairPath(proxy: ProxyFacts, target: TargetFacts): Check[] {
+function pairPath(proxy: ProxyFacts, target: TargetFacts, tunnel: TunnelResource): Check[] {
   const [proxyObject, targetObject] = [ownCheck("proxy", proxy), ownCheck("target", target)];
   return present(
     proxyObject,
@@ -87,12 +91,18 @@ function pairPath(proxy: ProxyFacts, target: TargetFacts): Check[] {
       : []),
     targetObject,
     ...("found" in target.object ? [podsCheck("target pods", target), nodesCheck("target nodes", target)] : []),
-    ...("found" in target.object ? [renamed("target session", targetSessionCheck(target))] : []),
-    ...("found" in proxy.object && "found" in target.object
-      ? [renamed("proxy session", proxySessionCheck(proxy))]
-      : []),
+    ...("found" in target.object ? pairSession(proxy, target, tunnel) : []),
     ...("found" in target.object ? [backendCheck(target)] : []),
   );
+}
+
+/** Two sides that cannot meet are said to be so before what follows from it, which is that there is no session. */
+function pairSession(proxy: ProxyFacts, target: TargetFacts, tunnel: TunnelResource): (Check | undefined)[] {
+  const ofTarget = renamed("target session", targetSessionCheck(target));
+  if (!("found" in proxy.object)) return [ofTarget];
+  const sessions = [ofTarget, renamed("proxy session", proxySessionCheck(proxy))];
+  const encryption = pairEncryptionCheck(proxy, target, tunnel);
+  return encryption?.outcome === "broken" ? [encryption, ...sessions] : [...sessions, encryption];
 }
 
 function ownCheck(link: "proxy" | "target", { name, object }: { name: string; object: Found<AnyOwn> }): Check {

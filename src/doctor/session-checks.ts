@@ -14,6 +14,8 @@ const advice: Readonly<Record<string, string>> = {
     "No answer from spec.proxyEndpoint: a firewall or a route on the way from the target's node drops the packets.",
   unreachable: "There is no way to spec.proxyEndpoint from the target's node: look at routes and firewalls.",
   rejected: "The secrets of both ends differ: set the key secret to the same value on both sides.",
+  encryption:
+    "Only one end encrypts: where the Proxy's spec.encryption is required, the Target's must be too; where the Target's is, the proxy must be of a version that can.",
   handshake:
     "What answers at spec.proxyEndpoint is no netaminity proxy, or the connection breaks early: check the port and what is in between.",
 };
@@ -27,6 +29,9 @@ export function proxySessionCheck(facts: ProxyFacts): Check {
   const refused = lastWarning(facts.agents, /authentication failed/);
   if (refused !== undefined)
     return broken("session", `no target is attached; a proxy pod logged: ${refused}`, advice.rejected ?? "");
+  const plain = lastWarning(facts.agents, /encrypt/);
+  if (plain !== undefined)
+    return broken("session", `no target is attached; a proxy pod logged: ${plain}`, advice.encryption ?? "");
   const proxy = seen(facts.object);
   const connected = proxy === undefined ? undefined : conditionOf(proxy, "Connected");
   return broken(

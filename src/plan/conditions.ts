@@ -17,6 +17,10 @@ const longestMessage = 1024;
 export const good = (reason: Reason, message: string): Verdict => ({ status: "True", reason, message });
 export const bad = (reason: Reason, message: string): Verdict => ({ status: "False", reason, message });
 
+export function isTrue(conditions: readonly Condition[] | undefined, type: ConditionType): boolean {
+  return conditions?.some((condition) => condition.type === type && condition.status === "True") === true;
+}
+
 /** The first objection of an ordered list of checks, else the verdict that all is well. */
 export function firstObjection(checks: readonly (Verdict | undefined)[], otherwise: Verdict): Verdict {
   return checks.find((verdict) => verdict !== undefined) ?? otherwise;

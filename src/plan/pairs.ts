@@ -1,4 +1,3 @@
-import type { Condition } from "../api/conditions.ts";
 import type { ProxyResource } from "../api/proxy.ts";
 import type { TargetResource } from "../api/target.ts";
 import type { PairStatus, TunnelResource } from "../api/tunnel.ts";
@@ -6,6 +5,8 @@ import { isApplied } from "../desired/applied.ts";
 import type { DesiredObject } from "../desired/desired.ts";
 import { pairName } from "../desired/names.ts";
 import { pairProxy, pairTarget } from "../desired/pair.ts";
+import { type ConditionType, isTrue } from "./conditions.ts";
+import { encryptionStep, isRolledOut } from "./encryption.ts";
 import type { TunnelInput } from "./observed.ts";
 import { ownedBy } from "./ownership.ts";
 import { isProblem, type Reason } from "./reasons.ts";
@@ -22,6 +23,8 @@ export interface Pair {
   isUpToDate: boolean;
   /** Why it does not carry traffic; absent when it does. */
   waiting: { message: string; isProblem: boolean } | undefined;
+  /** What the change of its encryption waits for; absent when there is none. */
+  switching: string | undefined;
 }
 
 /** The pairs that the Tunnel wants, by index. */
@@ -34,19 +37,16 @@ export function pairsOf(input: TunnelInput): Pair[] {
   });
 }
 
-export function pairStatus({ index, name, endpoint, waiting }: Pair): PairStatus {
+export function pairStatus({ index, name, endpoint, waiting, switching }: Pair): PairStatus {
+  const message = waiting?.message ?? switching;
   return {
     index,
     proxy: name,
     target: name,
     ...(endpoint !== undefined && { endpoint }),
     ready: waiting === undefined,
-    ...(waiting !== undefined && { message: waiting.message }),
+    ...(message !== undefined && { message }),
   };
-}
-
-export function isTrue(conditions: readonly Condition[] | undefined, type: string): boolean {
-  return conditions?.some((condition) => condition.type === type && condition.status === "True") === true;
 }
 
 function pairOf(
@@ -58,8 +58,10 @@ function pairOf(
   const endpoint = proxy?.status?.proxyEndpoint;
   // A Target that exists keeps the last known endpoint while its Proxy's is being changed: it may still work.
   const targetEndpoint = endpoint ?? target?.spec.proxyEndpoint;
-  const wantedProxy = pairProxy(tunnel, index);
-  const wantedTarget = targetEndpoint === undefined ? undefined : pairTarget(tunnel, index, targetEndpoint);
+  const encryption = encryptionStep(tunnel.spec.encryption, proxy, target);
+  const wantedProxy = pairProxy(tunnel, index, encryption.proxy);
+  const wantedTarget =
+    targetEndpoint === undefined ? undefined : pairTarget(tunnel, index, targetEndpoint, encryption.target);
   return {
     index,
     name: pairName(tunnel.metadata.name, index),
@@ -67,19 +69,19 @@ function pairOf(
     target,
     endpoint,
     wanted: wantedTarget === undefined ? [wantedProxy] : [wantedProxy, wantedTarget],
-    isUpToDate: isCurrent(wantedProxy, proxy) && wantedTarget !== undefined && isCurrent(wantedTarget, target),
+    isUpToDate:
+      encryption.waits === undefined &&
+      isCurrent(wantedProxy, proxy) &&
+      wantedTarget !== undefined &&
+      isCurrent(wantedTarget, target),
     waiting: waitingFor(proxy, target),
+    switching: encryption.waits,
   };
 }
 
 /** Made from exactly the present wish, and rolled out as its own status says about that very generation. */
 function isCurrent(wanted: DesiredObject, observed: ProxyResource | TargetResource | undefined): boolean {
-  const { metadata, status } = observed ?? {};
-  return (
-    isApplied(wanted, observed) &&
-    status?.observedGeneration === metadata?.generation &&
-    isTrue(status?.conditions, "Updated")
-  );
+  return observed !== undefined && isApplied(wanted, observed) && isRolledOut(observed);
 }
 
 /** The first thing that is missing on the way from consumer to backend. */
@@ -93,7 +95,7 @@ function waitingFor(proxy: ProxyResource | undefined, target: TargetResource | u
   return objection("Target", target, "Ready") ?? objection("Proxy", proxy, "Connected");
 }
 
-function objection(kind: string, object: ProxyResource | TargetResource, type: string): Pair["waiting"] {
+function objection(kind: string, object: ProxyResource | TargetResource, type: ConditionType): Pair["waiting"] {
   const conditions = object.status?.conditions;
   if (isTrue(conditions, type)) return undefined;
   const found = conditions?.find((condition) => condition.type === type);

@@ -23,7 +23,8 @@ export const reasons = {
   AllPairsReady: { means: "Ready of a Tunnel: every pair carries traffic.", todo: nothing },
   UpToDate: { means: "Updated: all pods run what the spec asks for.", todo: nothing },
   RollingOut: {
-    means: "Updated: pods of an older revision are still there, or the newest ones do not run yet.",
+    means:
+      "Updated: pods of an older revision are still there, or the newest ones do not run yet; of a Tunnel also: one side of a pair has to wait for the other before it switches encryption.",
     todo: "Wait; when it lasts, read Ready and the pods' events.",
   },
   ScaledToZero: { means: "replicas is 0, so nothing runs.", todo: "Raise spec.replicas when it should." },

@@ -3,10 +3,10 @@ import { isApplied } from "../desired/applied.ts";
 import { tunnelConsumerService } from "../desired/consumer-service.ts";
 import { tunnelSecretName } from "../desired/names.ts";
 import { tunnelSecret, tunnelSecretMetadata } from "../desired/secret.ts";
-import { bad, firstObjection, good, nextConditions, transitionEvents, type Verdict } from "./conditions.ts";
+import { bad, firstObjection, good, isTrue, nextConditions, transitionEvents, type Verdict } from "./conditions.ts";
 import type { TunnelInput } from "./observed.ts";
 import { isControlledBy, ownedBy, unwanted } from "./ownership.ts";
-import { isTrue, type Pair, pairStatus, pairsOf } from "./pairs.ts";
+import { type Pair, pairStatus, pairsOf } from "./pairs.ts";
 import type { DesiredObject, Plan } from "./plan.ts";
 import { retryPause } from "./retry.ts";
 import { refused, secretUnusable } from "./workload-checks.ts";
@@ -89,7 +89,13 @@ function updated({ tunnel, services }: TunnelInput, pairs: readonly Pair[]): Ver
   const wantedService = tunnelConsumerService(tunnel);
   const service = ownedBy(tunnel, services).find(({ metadata }) => metadata.name === wantedService.metadata.name);
   const current = pairs.filter(({ isUpToDate }) => isUpToDate).length;
-  return current === pairs.length && isApplied(wantedService, service)
-    ? good("UpToDate", "all pods and Services are up to date")
-    : bad("RollingOut", `${current} of ${pairs.length} pairs are up to date`);
+  if (current === pairs.length && isApplied(wantedService, service)) {
+    return good("UpToDate", "all pods and Services are up to date");
+  }
+  const counted = `${current} of ${pairs.length} pairs are up to date`;
+  const switching = pairs.find((pair) => pair.switching !== undefined);
+  return bad(
+    "RollingOut",
+    switching === undefined ? counted : `${counted}; pair ${switching.index}: ${switching.switching}`,
+  );
 }

@@ -63,6 +63,9 @@ describe("the notes after an install", () => {
     expect(text).toContain("kubectl --namespace tunnels rollout status deployment/blue-netaminity");
     expect(text).toContain("kind: Tunnel");
     expect(text).toContain("netaminity doctor tunnel/private-api");
+    expect(text.replaceAll("\n", " ")).toContain(
+      'crosses a link that you do not own, add "encryption: required" to the spec',
+    );
     expect(text).toContain("--set config.proxyHost=HOST");
     expect(text).toContain("in all namespaces");
   });

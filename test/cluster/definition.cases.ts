@@ -122,6 +122,22 @@ const refused: Record<string, [object: object, ...messages: string[]]> = {
   ],
   "an unknown type of Service": [proxy({ proxyService: { type: "ExternalName" } }), "spec.proxyService.type"],
   "an unknown version of the PROXY protocol": [target({ sendProxyProtocol: "v3" }), "spec.sendProxyProtocol"],
+  "an encryption of a Target that only a Proxy knows": [
+    target({ encryption: "optional" }),
+    'spec.encryption: Unsupported value: "optional": supported values: "off", "required"',
+  ],
+  "an encryption of a Proxy that only a Target knows": [
+    proxy({ encryption: "off" }),
+    'spec.encryption: Unsupported value: "off": supported values: "optional", "required"',
+  ],
+  "an encryption that is none": [
+    tunnel({ encryption: "tls" }),
+    'spec.encryption: Unsupported value: "tls": supported values: "off", "required"',
+  ],
+  "an off without quotes, which YAML reads as false": [
+    tunnel({ encryption: false }),
+    'spec.encryption: Unsupported value: false: supported values: "off", "required"',
+  ],
   "a Target without a backend": [object("Target", "demo", { secretRef, proxyEndpoint: "a:1" }), "spec.endpoint"],
   "a Proxy without a secret": [object("Proxy", "demo", {}), "spec.secretRef"],
 };
@@ -172,6 +188,7 @@ describe("the API server fills in", () => {
       {
         replicas: 1,
         service: { name: "api", port: 30080 },
+        encryption: "off",
         proxy: { replicas: 1, acceptProxyProtocol: false, proxyService: { type: "ClusterIP" } },
         target: { endpoint: "api.private.svc:8080", sendProxyProtocol: "off" },
       },
@@ -181,6 +198,7 @@ describe("the API server fills in", () => {
       {
         replicas: 1,
         secretRef,
+        encryption: "optional",
         acceptProxyProtocol: false,
         proxyService: { type: "ClusterIP" },
         podTemplate: { distributeByNodes: true, hostNetwork: false },
@@ -188,13 +206,20 @@ describe("the API server fills in", () => {
     ],
     "a Target": [
       target({}),
-      { secretRef, endpoint: "api:8080", proxyEndpoint: "proxy.example.net:7835", sendProxyProtocol: "off" },
+      {
+        secretRef,
+        endpoint: "api:8080",
+        proxyEndpoint: "proxy.example.net:7835",
+        encryption: "off",
+        sendProxyProtocol: "off",
+      },
     ],
     "one side's podTemplate with nothing, so that the shared one shows through": [
       tunnel({ podTemplate: { hostNetwork: true }, proxy: { podTemplate: {} } }),
       {
         replicas: 1,
         service: { name: "api", port: 30080 },
+        encryption: "off",
         podTemplate: { distributeByNodes: true, hostNetwork: true },
         proxy: { replicas: 1, acceptProxyProtocol: false, proxyService: { type: "ClusterIP" }, podTemplate: {} },
         target: { endpoint: "api.private.svc:8080", sendProxyProtocol: "off" },

@@ -167,20 +167,32 @@ describe("netaminity doctor", () => {
           "target pods ok",
           "target session ok",
           "proxy session ok",
+          "encryption ok",
           "backend unknown",
           "service ok",
           "probe ok",
         ],
       ],
     });
+    // Its pods are on no node that could be the same.
+    expect(healthy.of("encryption")).toMatchObject({
+      evidence: expect.stringMatching(/^api-0-\S+: the session is plain: whoever carries/),
+      next: expect.stringMatching(/^Set spec.encryption of Tunnel api to required, unless /),
+    });
     expect(healthy.of("probe").evidence).toMatch(
       /was answered in \d+ ms: HTTP status 418; .* carried \d{2,} bytes to the backend and \d{2,} back/,
     );
 
     const [row] = JSON.parse((await run(site, ["status", "-o", "json"])).lines.join("\n"));
-    expect([row.kind, row.name, row.sessions, row.toConsumer > 0]).toEqual(["Tunnel", "api", 1, true]);
+    expect([row.kind, row.name, row.sessions, row.encrypted, row.toConsumer > 0]).toEqual([
+      "Tunnel",
+      "api",
+      1,
+      0,
+      true,
+    ]);
     const listed = await kubectlWithPlugin(site, ["netaminity", "status", "-n", namespace]);
-    expect(listed[0]).toMatch(/^OBJECT +READY +SESSIONS +STREAMS +TO-BACKEND +TO-CONSUMER +AGE +REASON$/);
+    expect(listed[0]).toMatch(/^OBJECT +READY +SESSIONS +ENCRYPTED +STREAMS +TO-BACKEND +TO-CONSUMER +AGE +REASON$/);
     expect(listed.slice(1).map((line) => line.trim().split(/ +/).slice(0, 3))).toEqual([
       ["tunnel/api", "True", "1"],
       ["proxy/api-0", "True", "1"],
@@ -205,7 +217,10 @@ describe("netaminity doctor", () => {
     ]);
 
     const ofTarget = await doctor(site, ["target/api-0", "--probe"]);
-    expect([ofTarget.code, ofTarget.outcomes.slice(-3)]).toEqual([0, ["session ok", "backend ok", "probe ok"]]);
+    expect([ofTarget.code, ofTarget.outcomes.slice(-4)]).toEqual([
+      0,
+      ["session ok", "encryption ok", "backend ok", "probe ok"],
+    ]);
 
     await backend.stop();
     const broken = await doctor(site, ["tunnel/api", "--probe"]);

@@ -5,6 +5,7 @@ import type { ProxyResource } from "../../src/api/proxy.ts";
 import type { TargetResource } from "../../src/api/target.ts";
 import type { TunnelResource } from "../../src/api/tunnel.ts";
 import { pairProxy, pairTarget } from "../../src/desired/pair.ts";
+import { encryptionStep } from "../../src/plan/encryption.ts";
 import type { PlanSettings } from "../../src/plan/observed.ts";
 import { planProxy } from "../../src/plan/proxy.ts";
 import { planTarget } from "../../src/plan/target.ts";
@@ -76,8 +77,9 @@ async function childrenOf(plane: ControlPlane, object: Own): Promise<object[]> {
       return [...planTarget({ ...nothing, ...noPods, target: object }).apply];
     case "Tunnel": {
       const plan = planTunnel({ ...nothing, tunnel: object, freshSecret: "", services: [], proxies: [], targets: [] });
-      const proxy = await stored<ProxyResource>(plane, pairProxy(object, 0));
-      const target = await stored<TargetResource>(plane, pairTarget(object, 0, "proxy.example.net:7835"));
+      const sides = encryptionStep(object.spec.encryption, undefined, undefined);
+      const proxy = await stored<ProxyResource>(plane, pairProxy(object, 0, sides.proxy));
+      const target = await stored<TargetResource>(plane, pairTarget(object, 0, "proxy.example.net:7835", sides.target));
       return [...plan.apply, ...(await childrenOf(plane, proxy)), ...(await childrenOf(plane, target))];
     }
   }

@@ -6,6 +6,7 @@ import "./patterns.cases.ts";
 import "./children.cases.ts";
 import "./status.cases.ts";
 import "./spec.cases.ts";
+import "./encryption.cases.ts";
 import "./active.cases.ts";
 import "./rest.cases.ts";
 import "./rights.cases.ts";

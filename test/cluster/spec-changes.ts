@@ -32,6 +32,18 @@ export const proxyChanges: Record<string, SpecChange> = {
     shows: environmentOf("NETAMINITY_ACCEPT_PROXY_PROTOCOL"),
     as: "true",
   },
+  encryption: {
+    change: { encryption: "required" },
+    child: proxyDeployment,
+    shows: environmentOf("NETAMINITY_ENCRYPTION"),
+    as: "required",
+  },
+  "encryption back": {
+    change: { encryption: "optional" },
+    child: proxyDeployment,
+    shows: environmentOf("NETAMINITY_ENCRYPTION"),
+    as: undefined,
+  },
   drainTimeout: {
     change: { drainTimeout: "2m" },
     child: proxyDeployment,
@@ -99,6 +111,18 @@ export const targetChanges: Record<string, SpecChange> = {
     shows: environmentOf("NETAMINITY_SEND_PROXY_PROTOCOL"),
     as: "v2",
   },
+  encryption: {
+    change: { encryption: "required" },
+    child: targetDeployment,
+    shows: environmentOf("NETAMINITY_ENCRYPTION"),
+    as: "required",
+  },
+  "encryption back": {
+    change: { encryption: "off" },
+    child: targetDeployment,
+    shows: environmentOf("NETAMINITY_ENCRYPTION"),
+    as: undefined,
+  },
   drainTimeout: {
     change: { drainTimeout: "5s" },
     child: targetDeployment,
@@ -147,6 +171,18 @@ export const tunnelChanges: Record<string, SpecChange> = {
     child: pairProxyDeployment,
     shows: environmentOf("NETAMINITY_ACCEPT_PROXY_PROTOCOL"),
     as: "true",
+  },
+  "encryption, at the proxy, which comes last": {
+    change: { encryption: "required" },
+    child: pairProxyDeployment,
+    shows: environmentOf("NETAMINITY_ENCRYPTION"),
+    as: "required",
+  },
+  "encryption off, at the target, which comes last": {
+    change: { encryption: "off" },
+    child: pairTargetDeployment,
+    shows: environmentOf("NETAMINITY_ENCRYPTION"),
+    as: undefined,
   },
   drainTimeout: {
     change: { drainTimeout: "1m" },

@@ -63,6 +63,20 @@ export function rollouts(siteNow: () => Site): void {
       );
     }, 180_000);
 
+    test.each(["required", "off"] as const)(
+      "encryption of a Tunnel with two pairs becomes %s",
+      async (encryption) => {
+        await roll(`encryption ${encryption}, Tunnel of 2 pairs`, "private-api", () =>
+          site.kinds.patch("tunnel", "private-api", { spec: { encryption } }),
+        );
+        const settings = (await podsOf(site.cluster, "private-api")).map(
+          ({ spec }) => spec?.containers[0]?.env?.find(({ name }) => name === "NETAMINITY_ENCRYPTION")?.value ?? "off",
+        );
+        expect([settings.length, ...new Set(settings)]).toEqual([6, encryption]);
+      },
+      240_000,
+    );
+
     test("helm upgrades operator and agents to another image", async () => {
       const consumer = await site.consumerOn("cloud-2");
       const other = { name: "helm upgrade, Tunnel of 2 pairs", goal: 0, consumer, address: privateApiAddress, life };

@@ -55,6 +55,7 @@ export function makeTunnel(
     spec: {
       replicas: 1,
       service: { name: "api", port: 30080 },
+      encryption: "off",
       proxy: { replicas: 1, proxyService: { type: "ClusterIP" }, acceptProxyProtocol: false },
       target: { endpoint: "backend.private.svc:8080", sendProxyProtocol: "off" },
       ...spec,
@@ -75,6 +76,7 @@ export function makeProxy(
       replicas: 1,
       secretRef: { name: "shared" },
       proxyService: { type: "ClusterIP" },
+      encryption: "optional",
       acceptProxyProtocol: false,
       ...spec,
     },
@@ -94,6 +96,7 @@ export function makeTarget(
       secretRef: { name: "shared" },
       endpoint: "backend.private.svc:8080",
       proxyEndpoint: "proxy.example.net:7835",
+      encryption: "off",
       sendProxyProtocol: "off",
       ...spec,
     },

@@ -79,7 +79,7 @@ export const inProcess: Implementation = {
       listen: { host, port: options.rendezvousPort ?? 0 },
       consumerListen: { host, port: options.consumerPort ?? 0 },
       acceptProxyProtocol: options.acceptProxyProtocol ?? false,
-      ...(options.encryption !== undefined && { encryption: options.encryption }),
+      encryption: options.encryption ?? "optional",
     });
     return {
       ...finish(role),
@@ -95,7 +95,7 @@ export const inProcess: Implementation = {
       via: options.via === undefined ? undefined : parseVia(options.via),
       endpoint: options.backend,
       borePort: options.borePort,
-      ...(options.encryption !== undefined && { encryption: options.encryption }),
+      encryption: options.encryption ?? "off",
       poolMin: options.poolMin ?? 2,
       poolMax: options.poolMax ?? 64,
       sendProxyProtocol: options.sendProxyProtocol ?? "off",

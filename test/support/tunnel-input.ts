@@ -41,7 +41,7 @@ const applied = (desired: DesiredObject) => ({
 });
 
 export function proxyOf(index: number, status?: ProxyStatus): ProxyResource {
-  const wanted = pairProxy(tunnel, index);
+  const wanted = pairProxy(tunnel, index, "optional");
   return makeProxy(wanted.spec, {
     ...applied(wanted),
     name: wanted.metadata.name,
@@ -50,7 +50,7 @@ export function proxyOf(index: number, status?: ProxyStatus): ProxyResource {
 }
 
 export function targetOf(index: number, conditions = goodTarget, endpoint = endpointOf(index)): TargetResource {
-  const wanted = pairTarget(tunnel, index, endpoint);
+  const wanted = pairTarget(tunnel, index, endpoint, "off");
   const status = { observedGeneration: 3, conditions, replicas: 1, readyReplicas: 1, updatedReplicas: 1 };
   return makeTarget(wanted.spec, { ...applied(wanted), name: wanted.metadata.name, status });
 }

@@ -100,3 +100,17 @@ test("a server that accepts and says nothing is given up within the handshake's 
     "not tried",
   ]);
 });
+
+test.each([
+  ["01", "none"],
+  ["03", "optional"],
+  ["07", "required"],
+] as const)(
+  "of a proxy with the capabilities %p the doctor says of encryption: %s, also without a secret",
+  async (bits, offered) => {
+    const challenge = { Challenge: `6e6d01${bits}-52c4-8b6e-9a01-7c2d8e5f6a90` };
+    await using stranger = await listenTcp({ onOpen: (socket) => void socket.send(encodeFrame(challenge)) });
+    const { proxy } = await examineByHand({ proxyEndpoint: stranger, endpoint: undefined, secret: undefined });
+    expect(proxy).toMatchObject({ encryption: "off", offered });
+  },
+);

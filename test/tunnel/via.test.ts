@@ -133,6 +133,7 @@ test("the doctor goes the same way, and names the variable when a direct way fai
     ["tcp", "ok", `${name}:${port} accepts connections via ${url}`],
     ["protocol", "ok", "a netaminity proxy answers"],
     ["secret", "ok", "the proxy accepts it"],
+    ["encryption", "ok", "the session will be plain: whoever carries the packets can read and change them"],
     ["backend", "skipped", "--endpoint was not given"],
   ]);
   const nobody = { host: "127.0.0.1", port: unusedPort() };

@@ -50,6 +50,7 @@ test("without any source every setting has its default", () => {
       previousSecretFile: undefined,
       deadline: 6000,
       drainTimeout: 30_000,
+      encryption: "optional",
       acceptProxyProtocol: false,
       logLevel: "info",
       logFormat: "pretty",
@@ -67,6 +68,27 @@ test("a flag wins over the environment, that over the file, and that over the de
   });
   const { poolMin, poolMax, borePort, deadline } = values;
   expect({ poolMin, poolMax, borePort, deadline }).toEqual({ poolMin: 5, poolMax: 40, borePort: 300, deadline: 6000 });
+});
+
+test("each role knows its own words of encryption, from every source", async () => {
+  const off = await configFile("encryption: off\n");
+  const required = await configFile("encryption: required\n");
+  await using stack = new AsyncDisposableStack();
+  stack.use(off);
+  stack.use(required);
+  const ofTarget = (...given: Parameters<typeof readTarget>) => readTarget(...given).values.encryption;
+  const ofProxy = (...given: Parameters<typeof readProxy>) => readProxy(...given).values.encryption;
+  expect([ofTarget(), ofTarget(["--config", off.path]), ofTarget(["--bore-port", "0"])]).toEqual(["off", "off", "off"]);
+  expect(ofTarget(["--encryption", "required"])).toBe("required");
+  expect(ofTarget(["--config", required.path])).toBe("required");
+  expect([ofProxy(), ofProxy(["--encryption=required"])]).toEqual(["optional", "required"]);
+  expect(ofProxy([], { NETAMINITY_ENCRYPTION: "required" })).toBe("required");
+  expect(refusal(() => readTarget(["--encryption", "optional"]))).toBe(
+    'encryption was given "optional" by --encryption; accepted: one of off, required',
+  );
+  expect(refusal(() => readProxy([], { NETAMINITY_ENCRYPTION: "off" }))).toBe(
+    'encryption was given "off" by the variable NETAMINITY_ENCRYPTION; accepted: one of optional, required',
+  );
 });
 
 test("the file can be named by the environment and gives values of every type", async () => {
@@ -206,6 +228,9 @@ describe("a mistake is one line that says which setting, what was given and what
   test("values that do not go together", () => {
     expect(refusal(() => readTarget(["--pool-min", "9", "--pool-max", "8"]))).toBe(
       "pool-min is 9 and pool-max is 8; accepted: pool-min not above pool-max",
+    );
+    expect(refusal(() => readTarget(["--bore-port", "0"], { NETAMINITY_ENCRYPTION: "required" }))).toBe(
+      "encryption is required and bore-port is given, but a bore server cannot encrypt; accepted: one of the two",
     );
   });
 });

@@ -62,6 +62,7 @@ async function agentMetrics(): Promise<Described[]> {
       endpoint: local,
       deadline: 1000,
       borePort: undefined,
+      encryption: "off",
     },
     ...{ poolMin: 0, poolMax: 1, sendProxyProtocol: "off", secrets, log, metrics: ofTarget },
   });

@@ -36,12 +36,12 @@ describe("netaminity doctor by hand", () => {
     const good = await doctor(ends, secret);
     expect([good.code, good.outcomes]).toEqual([
       0,
-      ["name ok", "tcp ok", "protocol ok", "secret ok", "backend name ok", "backend ok"],
+      ["name ok", "tcp ok", "protocol ok", "secret ok", "encryption ok", "backend name ok", "backend ok"],
     ]);
     const bad = await doctor(ends, { NETAMINITY_SECRET: "another" });
     expect([bad.code, bad.checks[3]?.evidence]).toEqual([1, "the proxy refuses it: invalid secret"]);
     expect((await doctor(["--proxy-endpoint", rendezvous])).outcomes).toEqual([
-      ...["name ok", "tcp ok", "protocol ok", "secret skipped", "backend skipped"],
+      ...["name ok", "tcp ok", "protocol ok", "secret skipped", "encryption ok", "backend skipped"],
     ]);
 
     const metrics = await (await fetch(`http://${formatHostPort(proxy.health)}/metrics`)).text();
@@ -66,6 +66,24 @@ describe("netaminity doctor by hand", () => {
     speaker.stop(true);
     expect(await broken(`127.0.0.1:${port}`)).toEqual([1, "tcp broken"]);
     expect(await broken("nowhere.invalid:7835")).toEqual([1, "name broken"]);
+  });
+
+  test("a setting of the target that its proxy does not accept is broken before anything is tried with it", async () => {
+    using strict = Bun.listen({
+      hostname: "127.0.0.1",
+      port: 0,
+      socket: {
+        // A proxy that requires encryption says so in its challenge.
+        open: (socket) => void socket.write('{"Challenge":"6e6d0107-52c4-8b6e-9a01-7c2d8e5f6a90"}\0'),
+        data() {},
+      },
+    });
+    const of = async (...flags: string[]) => {
+      const { code, checks } = await doctor(["--proxy-endpoint", `127.0.0.1:${strict.port}`, ...flags]);
+      return [code, checks.find(({ link }) => link === "encryption")?.evidence];
+    };
+    expect(await of()).toEqual([1, "the proxy requires it, and it is off here"]);
+    expect(await of("--encryption", "required")).toEqual([0, "it is required here, and the proxy can"]);
   });
 
   test.each([

@@ -53,6 +53,12 @@ export const offersFrames = (challenge: Uint8Array): boolean => can(challenge, s
 export const offersEncryption = (challenge: Uint8Array): boolean => can(challenge, answersStartTls);
 export const requiresEncryption = (challenge: Uint8Array): boolean => can(challenge, wantsTls);
 
+/** What the proxy that made this challenge of ours says of encryption. Nothing proves it: who acts on it must not depend on it. */
+export function offeredEncryption(challenge: Uint8Array): "none" | ProxyEncryption {
+  if (requiresEncryption(challenge)) return "required";
+  return offersEncryption(challenge) ? "optional" : "none";
+}
+
 /**
  * Whether a stock bore server may have made this challenge: it is random (version 4). Only such a one may be signed as bore does it: the
  * signature of any other could be taken to the proxy that made it, where it would open a session.

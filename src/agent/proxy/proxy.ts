@@ -26,7 +26,7 @@ export interface ProxyOptions {
   consumerListen: HostPort;
   secrets: Secrets;
   /** Whether targets decide, which is the default, or nothing plain is accepted. */
-  encryption?: ProxyEncryption;
+  encryption: ProxyEncryption;
   /** Milliseconds of silence after which a target is dead. */
   deadline: number;
   /** Consumers come through a load balancer that sends the PROXY protocol's header. */
@@ -89,7 +89,7 @@ class TunnelProxy implements ProxyCore, ProxyRole {
     this.log = options.log;
     this.metrics = options.metrics;
     this.deadline = options.deadline;
-    this.encryption = options.encryption ?? "optional";
+    this.encryption = options.encryption;
     this.streams = new Streams(options.log, options.metrics);
     this.#handshakes = new Handshakes(
       {

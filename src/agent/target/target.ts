@@ -27,7 +27,7 @@ export interface TargetOptions {
   endpoint: HostPort;
   secrets: Secrets;
   /** Whether only a proxy that proves the secret inside TLS is served; default off. */
-  encryption?: TargetEncryption;
+  encryption: TargetEncryption;
   /** Milliseconds of silence after which a proxy is dead. */
   deadline: number;
   /** Consumer port to ask a bore server for, 0 = any; undefined: only a netaminity proxy that proves the secret is served. */
@@ -107,7 +107,7 @@ class Target implements TargetCore, TargetRole {
     this.poolMin = options.poolMin;
     this.poolMax = options.poolMax;
     this.borePort = options.borePort;
-    this.encryption = options.encryption ?? "off";
+    this.encryption = options.encryption;
     this.way = wayOut(options.via);
     this.streams = new Streams(log, metrics);
     this.backend = new Backend({ endpoint, dialTimeout, sendProxyProtocol, log, metrics });

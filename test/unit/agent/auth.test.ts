@@ -102,8 +102,8 @@ test("on a plain connection the proofs are those that they always were, and insi
       checkedProof(key, challenge, nonce),
       serveProof(key, challenge, nonce, from, to),
       servingProof(key, challenge, nonce),
-      joinProof(bound(session, binding), 1),
-      startProof(bound(session, binding), 1),
+      joinProof(bound(session, binding), 1, 1),
+      startProof(bound(session, binding), 1, 1, 1),
     ];
     return proofs.map((proof) => toHex(proof).slice(0, 16));
   };

@@ -30,6 +30,7 @@ describe("the documented objects", () => {
     expect(tunnelSpec.parse(spec)).toEqual({
       replicas: 2,
       service: { name: "private-api", port: 30080 },
+      encryption: "off",
       podTemplate: {
         distributeByNodes: true,
         hostNetwork: false,
@@ -56,6 +57,7 @@ describe("the documented objects", () => {
       secretRef: { name: "private-api-tunnel" },
       service: { name: "private-api", port: 30080 },
       proxyService: { type: "LoadBalancer" },
+      encryption: "optional",
       acceptProxyProtocol: false,
     });
   });
@@ -66,6 +68,7 @@ describe("the documented objects", () => {
       secretRef: { name: "private-api-tunnel" },
       endpoint: "private-api.private.svc:8080",
       proxyEndpoint: "proxy.example.net:7835",
+      encryption: "off",
       sendProxyProtocol: "off",
     });
   });

@@ -182,7 +182,7 @@ describe("a pair of a Tunnel", () => {
   };
 
   test("has a Proxy with the port of its index and the proxy side's fields over the shared ones", () => {
-    expect(pairProxy(tunnel, 1)).toEqual({
+    expect(pairProxy(tunnel, 1, "required")).toEqual({
       apiVersion: `${group}/v1`,
       kind: "Proxy",
       metadata,
@@ -190,6 +190,7 @@ describe("a pair of a Tunnel", () => {
         replicas: 2,
         secretRef: { name: "api-secret" },
         proxyService: { type: "NodePort", nodePort: 31036, annotations: { a: "b" } },
+        encryption: "required",
         acceptProxyProtocol: true,
         drainTimeout: "5m",
         podTemplate: {
@@ -203,7 +204,7 @@ describe("a pair of a Tunnel", () => {
   });
 
   test("has a Target that dials its own Proxy", () => {
-    expect(pairTarget(tunnel, 1, "nodes.example.net:31036")).toEqual({
+    expect(pairTarget(tunnel, 1, "nodes.example.net:31036", "required")).toEqual({
       apiVersion: `${group}/v1`,
       kind: "Target",
       metadata,
@@ -211,6 +212,7 @@ describe("a pair of a Tunnel", () => {
         secretRef: { name: "api-secret" },
         endpoint: "backend:80",
         proxyEndpoint: "nodes.example.net:31036",
+        encryption: "required",
         sendProxyProtocol: "v1",
         drainTimeout: "5m",
         podTemplate: {
@@ -224,7 +226,7 @@ describe("a pair of a Tunnel", () => {
   });
 
   test("has no podTemplate when nobody gives one", () => {
-    expect("podTemplate" in pairProxy(makeTunnel(), 0).spec).toBe(false);
+    expect("podTemplate" in pairProxy(makeTunnel(), 0, "optional").spec).toBe(false);
   });
 });
 

@@ -9,6 +9,7 @@ import { proxyStatus, targetStatus } from "./facts.ts";
 const text = [
   "# HELP netaminity_sessions Sessions that are up.",
   "netaminity_sessions 2",
+  "netaminity_sessions_encrypted 1",
   'netaminity_stream_bytes_total{direction="to_backend"} 1536',
   'netaminity_stream_bytes_total{direction="to_consumer"} 2e6',
   'odd{a="with \\"quotes\\" and, commas",b="2"} NaN',
@@ -17,7 +18,7 @@ const text = [
 
 test("the text format is read, whatever labels hold", () => {
   const samples = readSamples(text);
-  expect(samples.length).toBe(4);
+  expect(samples.length).toBe(5);
   expect([sumOf(samples, "netaminity_stream_bytes_total"), sumOf(samples, "absent")]).toEqual([2001536, 0]);
   expect([...countsBy(samples, "netaminity_stream_bytes_total", "direction")]).toEqual([
     ["to_backend", 1536],
@@ -56,11 +57,11 @@ function overview(): Overview {
 test("a Tunnel comes before its pairs in order, sums what they carry, and what cannot be asked is a question mark", () => {
   const rows = rowsOf(overview(), Date.parse("2026-01-01T00:00:30Z"));
   expect(overviewText(rows, { namespaces: true }).split("\n")).toEqual([
-    "NAMESPACE  OBJECT          READY    SESSIONS  STREAMS  TO-BACKEND  TO-CONSUMER  AGE  REASON",
-    "demo       tunnel/api      Unknown  4         6        3.0 KiB     3.8 MiB      24h  NoStatus",
-    "demo         proxy/api-2   True     2         3        1.5 KiB     1.9 MiB      24h  Available",
-    "demo         proxy/api-10  True     2         3        1.5 KiB     1.9 MiB      24h  Available",
-    "demo       target/inner    True     ?         ?        ?           ?            24h  SessionUp",
+    "NAMESPACE  OBJECT          READY    SESSIONS  ENCRYPTED  STREAMS  TO-BACKEND  TO-CONSUMER  AGE  REASON",
+    "demo       tunnel/api      Unknown  4         2          6        3.0 KiB     3.8 MiB      24h  NoStatus",
+    "demo         proxy/api-2   True     2         1          3        1.5 KiB     1.9 MiB      24h  Available",
+    "demo         proxy/api-10  True     2         1          3        1.5 KiB     1.9 MiB      24h  Available",
+    "demo       target/inner    True     ?         ?          ?        ?           ?            24h  SessionUp",
   ]);
 });
 

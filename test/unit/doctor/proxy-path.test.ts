@@ -21,6 +21,7 @@ describe("a Proxy", () => {
       ["nodes", "ok", "n1 ready"],
       ["rendezvous", "ok", "edge-rendezvous.demo.svc:7835 leads to p"],
       ["session", "ok", "p carries 1 session, 2 streams open"],
+      ["encryption", "ok", "p: the session is plain: whoever carries the packets can read and change them"],
       ["service", "ok", "Service edge leads to p"],
     ]);
   });
@@ -163,7 +164,8 @@ describe("a Proxy", () => {
     const checks = proxyPath(proxyFacts(given), undefined);
     expect(diagnose("it", checks).verdict).toBe("healthy");
     expect(outcomes(checks)).toEqual([
-      ...["object ok", "secret unknown", "pods ok", "nodes unknown", "rendezvous unknown", "session ok", "service ok"],
+      ...["object ok", "secret unknown", "pods ok", "nodes unknown", "rendezvous unknown", "session ok"],
+      ...["encryption unknown", "service ok"],
     ]);
   });
 

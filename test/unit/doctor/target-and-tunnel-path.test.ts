@@ -40,6 +40,10 @@ describe("a Target", () => {
       "timeout",
       "No answer from spec.proxyEndpoint: a firewall or a route on the way from the target's node drops the packets.",
     ],
+    [
+      "encryption",
+      "Only one end encrypts: where the Proxy's spec.encryption is required, the Target's must be too; where the Target's is, the proxy must be of a version that can.",
+    ],
     ["something new", reasons.Connecting.todo],
   ])("without a session, whose attempts end with %p, gets the advice for that", (reason, next) => {
     expect(finding(targetPath(targetFacts(noSession(reason)), undefined))).toEqual([
@@ -102,7 +106,15 @@ describe("a Tunnel", () => {
     expect(diagnose("it", checks).verdict).toBe("healthy");
     expect(outcomes(checks)).toEqual([
       ...["object ok", "secret ok", "proxy ok", "proxy pods ok", "proxy nodes ok", "rendezvous ok", "target ok"],
-      ...["target pods ok", "target nodes ok", "target session ok", "proxy session ok", "backend ok", "service ok"],
+      ...[
+        "target pods ok",
+        "target nodes ok",
+        "target session ok",
+        "proxy session ok",
+        "encryption ok",
+        "backend ok",
+        "service ok",
+      ],
     ]);
   });
 

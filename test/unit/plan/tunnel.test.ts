@@ -189,13 +189,15 @@ describe("a Tunnel", () => {
 describe("a Tunnel is not Updated", () => {
   const changes: Record<string, Partial<TunnelSpec>> = {
     "when its backend is another": { target: { ...tunnel.spec.target, endpoint: "other:1" } },
+    "when it is to be encrypted": { encryption: "required" },
     "when its proxies are to be more": { proxy: { ...tunnel.spec.proxy, replicas: 2 } },
     "when its podTemplate is another": { podTemplate: { distributeByNodes: false, hostNetwork: false } },
   };
   for (const [title, change] of Object.entries(changes)) {
     test(`${title} than its children were made from`, () => {
       const input = makeTunnelInput({ tunnel: { ...tunnel, spec: { ...tunnel.spec, ...change } } });
-      expect(verdict(input, "Updated")).toEqual(["False", "RollingOut", "0 of 2 pairs are up to date"]);
+      expect(verdict(input, "Updated").slice(0, 2)).toEqual(["False", "RollingOut"]);
+      expect(verdict(input, "Updated")[2]).toStartWith("0 of 2 pairs are up to date");
     });
   }
 
