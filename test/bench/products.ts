@@ -1,10 +1,10 @@
 import { join } from "node:path";
-import { ProgramError, type Running, start } from "./process.ts";
-import type { Site } from "./site.ts";
+import { ProgramError, type Running, runToEnd, start } from "./process.ts";
+import type { Described } from "./rows.ts";
+import type { Place, Site } from "./site.ts";
 
 /** Something that carries a consumer's connection to the backend. */
-export interface Product {
-  name: string;
+export interface Product extends Described {
   /** Starts both sides; they may not be ready yet. */
   start(site: Site): Promise<Endpoints>;
 }
@@ -12,19 +12,35 @@ export interface Product {
 export interface Endpoints {
   /** Where consumers connect. */
   consumers: string;
+  /** Where one side connects to the other; absent where nobody has to know it. */
+  between?: string;
   /** The programs of the two sides; none for the direct connection. */
   server?: Running;
   client?: Running;
 }
 
-/** Both sides know it in every product that has authentication, because ours never runs without. */
-const secret = "0123456789abcdef0123456789abcdef";
+/** An executable of ours, and the environment it runs in. */
+export interface Build {
+  name: string;
+  executable: string;
+  environment: Record<string, string>;
+}
 
-export const direct: Product = { name: "direct", start: async (site) => ({ consumers: site.backend }) };
+/** Both sides know it in every product that has authentication, because ours never runs without. */
+export const secret = "0123456789abcdef0123456789abcdef";
+
+export const direct: Product = {
+  name: "direct",
+  encrypted: false,
+  ours: false,
+  start: async (site) => ({ consumers: site.backend }),
+};
 
 export function bore(executable: string): Product {
   return {
     name: "bore",
+    encrypted: false,
+    ours: false,
     async start({ server, client, backend, folder, port }) {
       const consumerPort = await port(server);
       const environment = { BORE_SECRET: secret };
@@ -55,108 +71,43 @@ export function bore(executable: string): Product {
   };
 }
 
-export function rathole(executable: string): Product {
-  return {
-    name: "rathole",
-    async start({ server, client, backend, folder, port }) {
-      const rendezvous = `${server.address}:${await port(server)}`;
-      const consumers = `${server.address}:${await port(server)}`;
-      const serverFile = join(folder, "rathole-server.toml");
-      const clientFile = join(folder, "rathole-client.toml");
-      await Bun.write(
-        serverFile,
-        `[server]\nbind_addr = "${rendezvous}"\ndefault_token = "${secret}"\n[server.services.bench]\nbind_addr = "${consumers}"\n`,
-      );
-      await Bun.write(
-        clientFile,
-        `[client]\nremote_addr = "${rendezvous}"\ndefault_token = "${secret}"\n[client.services.bench]\nlocal_addr = "${backend}"\n`,
-      );
-      return {
-        consumers,
-        server: start(
-          "rathole --server",
-          [...server.enter, executable, "--server", serverFile],
-          log(folder, "rathole-server"),
-        ),
-        client: start(
-          "rathole --client",
-          [...client.enter, executable, "--client", clientFile],
-          log(folder, "rathole-client"),
-        ),
-      };
-    },
-  };
-}
-
-/** Two plain TCP relays in a row; no tunnel, but the best that relaying twice through user space can be. */
-export function haproxy(executable: string): Product {
-  return {
-    name: "haproxy",
-    async start({ server, client, backend, folder, port }) {
-      const consumers = `${server.address}:${await port(server)}`;
-      const middle = `${client.address}:${await port(client)}`;
-      const relay = async (name: string, enter: readonly string[], from: string, to: string) => {
-        const file = join(folder, `${name}.cfg`);
-        await Bun.write(file, haproxyConfig(from, to));
-        return start(name, [...enter, executable, "-db", "-f", file], log(folder, name));
-      };
-      return {
-        consumers,
-        server: await relay("haproxy-server", server.enter, consumers, middle),
-        client: await relay("haproxy-client", client.enter, middle, backend),
-      };
-    },
-  };
-}
-
-function haproxyConfig(from: string, to: string): string {
-  return `global
-  maxconn 4000
-defaults
-  mode tcp
-  timeout connect 5s
-  timeout client 10m
-  timeout server 10m
-listen bench
-  bind ${from}
-  server next ${to}
-`;
-}
-
-export function netaminity(name: string, executable: string, environment: Record<string, string> = {}): Product {
+/** A build of ours; the encrypted one has the name with `-tls`. */
+export function netaminity(build: Build, encrypted: boolean): Product {
+  const name = encrypted ? `${build.name}-tls` : build.name;
   return {
     name,
+    encrypted,
+    ours: true,
     async start({ server, client, backend, folder, port }) {
-      const settings = { ...environment, NETAMINITY_SECRET: secret };
+      if (encrypted && !(await knowsEncryption(build.executable)))
+        throw new ProgramError("this build has no --encryption");
+      const settings = { ...build.environment, NETAMINITY_SECRET: secret };
       const rendezvous = `${server.address}:${await port(server)}`;
       const consumers = `${server.address}:${await port(server)}`;
-      const proxy = [
-        executable,
-        "proxy",
-        "--listen",
-        rendezvous,
-        "--consumer-listen",
-        consumers,
-        "--health-listen",
-        `${server.address}:0`,
-      ];
-      const target = [
-        executable,
-        "target",
-        "--proxy-endpoint",
-        rendezvous,
-        "--endpoint",
-        backend,
-        "--health-listen",
-        `${client.address}:0`,
-      ];
+      const encryption = encrypted ? ["--encryption", "required"] : [];
+      const proxy = ["proxy", "--listen", rendezvous, "--consumer-listen", consumers];
+      const target = ["target", "--proxy-endpoint", rendezvous, "--endpoint", backend];
+      const run = (side: string, { enter, address }: Place, role: readonly string[]) =>
+        start(
+          `${name} ${side}`,
+          [...enter, build.executable, ...role, "--health-listen", `${address}:0`, ...encryption],
+          log(folder, `${name}-${side}`),
+          settings,
+        );
       return {
         consumers,
-        server: start(`${name} proxy`, [...server.enter, ...proxy], log(folder, `${name}-proxy`), settings),
-        client: start(`${name} target`, [...client.enter, ...target], log(folder, `${name}-target`), settings),
+        between: rendezvous,
+        server: run("proxy", server, proxy),
+        client: run("target", client, target),
       };
     },
   };
+}
+
+/** Whether both roles of an executable can be told to encrypt. */
+export async function knowsEncryption(executable: string): Promise<boolean> {
+  const helps = await Promise.all(["proxy", "target"].map((role) => runToEnd([executable, role, "--help"], 30)));
+  return helps.every((help) => /^\s*--encryption\b/m.test(help));
 }
 
 /** Waits until a log file holds `text`. */
@@ -168,7 +119,7 @@ async function logged(file: string, text: string): Promise<void> {
   }
 }
 
-function log(folder: string, name: string): string {
+export function log(folder: string, name: string): string {
   return join(folder, `${name}.log`);
 }
 

@@ -1,5 +1,5 @@
 import { expect, setDefaultTimeout, test } from "bun:test";
-import { wakeUpsPerSecond } from "../bench/wakeups.ts";
+import { wakeUpsPerSecond } from "../bench/wake-ups.ts";
 import { listenTcp } from "../support/tcp-ends.ts";
 import { eventually } from "../support/tcp-wait.ts";
 import { metricsOf, tunnelOf } from "../support/tunnel.ts";
