@@ -1,7 +1,8 @@
 import { haproxy, haproxyTls } from "./haproxy.ts";
 import { encryptedSubject, subject } from "./metrics.ts";
 import { OptionError, type Options } from "./options.ts";
-import { bore, direct, knowsEncryption, netaminity, type Product } from "./products.ts";
+import { knowsEncryption, netaminity } from "./ours.ts";
+import { bore, direct, type Product } from "./products.ts";
 import { rathole, ratholeNoise, ratholeTls } from "./rathole.ts";
 import { type Described, measures, type Row } from "./rows.ts";
 import { copyExecutable, haproxyExecutable, netaminityExecutable, opensslExecutable, peer } from "./tools.ts";

@@ -1,7 +1,7 @@
 import { join } from "node:path";
-import { ProgramError, type Running, runToEnd, start } from "./process.ts";
+import { ProgramError, type Running, start } from "./process.ts";
 import type { Described } from "./rows.ts";
-import type { Place, Site } from "./site.ts";
+import type { Site } from "./site.ts";
 
 /** Something that carries a consumer's connection to the backend. */
 export interface Product extends Described {
@@ -17,13 +17,6 @@ export interface Endpoints {
   /** The programs of the two sides; none for the direct connection. */
   server?: Running;
   client?: Running;
-}
-
-/** An executable of ours, and the environment it runs in. */
-export interface Build {
-  name: string;
-  executable: string;
-  environment: Record<string, string>;
 }
 
 /** Both sides know it in every product that has authentication, because ours never runs without. */
@@ -69,45 +62,6 @@ export function bore(executable: string): Product {
       return { consumers: `${server.address}:${consumerPort}`, server: listening, client: dialing };
     },
   };
-}
-
-/** A build of ours; the encrypted one has the name with `-tls`. */
-export function netaminity(build: Build, encrypted: boolean): Product {
-  const name = encrypted ? `${build.name}-tls` : build.name;
-  return {
-    name,
-    encrypted,
-    ours: true,
-    async start({ server, client, backend, folder, port }) {
-      if (encrypted && !(await knowsEncryption(build.executable)))
-        throw new ProgramError("this build has no --encryption");
-      const settings = { ...build.environment, NETAMINITY_SECRET: secret };
-      const rendezvous = `${server.address}:${await port(server)}`;
-      const consumers = `${server.address}:${await port(server)}`;
-      const encryption = encrypted ? ["--encryption", "required"] : [];
-      const proxy = ["proxy", "--listen", rendezvous, "--consumer-listen", consumers];
-      const target = ["target", "--proxy-endpoint", rendezvous, "--endpoint", backend];
-      const run = (side: string, { enter, address }: Place, role: readonly string[]) =>
-        start(
-          `${name} ${side}`,
-          [...enter, build.executable, ...role, "--health-listen", `${address}:0`, ...encryption],
-          log(folder, `${name}-${side}`),
-          settings,
-        );
-      return {
-        consumers,
-        between: rendezvous,
-        server: run("proxy", server, proxy),
-        client: run("target", client, target),
-      };
-    },
-  };
-}
-
-/** Whether both roles of an executable can be told to encrypt. */
-export async function knowsEncryption(executable: string): Promise<boolean> {
-  const helps = await Promise.all(["proxy", "target"].map((role) => runToEnd([executable, role, "--help"], 30)));
-  return helps.every((help) => /^\s*--encryption\b/m.test(help));
 }
 
 /** Waits until a log file holds `text`. */

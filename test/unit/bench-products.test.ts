@@ -1,51 +1,57 @@
 import { afterAll, describe, expect, test } from "bun:test";
-import { chmodSync, existsSync, mkdtempSync, readFileSync, rmSync } from "node:fs";
+import { chmodSync, mkdtempSync, readFileSync, rmSync } from "node:fs";
 import { type AddressInfo, connect, createServer } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { loopbackSite } from "../bench/link.ts";
-import { knowsEncryption, netaminity } from "../bench/products.ts";
+import { knowsEncryption, netaminity } from "../bench/ours.ts";
 import { noiseKeys } from "../bench/rathole.ts";
 import { timeWaitsIn, watchTimeWait } from "../bench/time-wait.ts";
 import { wakeUps } from "../bench/wake-ups.ts";
-import { eventually } from "../support/tcp-wait.ts";
+import { executable } from "../support/tunnel-compiled.ts";
 
 const folder = mkdtempSync(join(tmpdir(), "bench-products-"));
 afterAll(() => rmSync(folder, { recursive: true }));
 
-/** An executable that answers --help with `help`, and else writes its arguments into a file named after its role. */
+/** An executable like ours whose help has `help` too; it keeps its arguments in files, and knows no encryption whatever it is told. */
 async function standIn(name: string, help: string): Promise<string> {
   const file = join(folder, name);
+  const real = executable();
   await Bun.write(
     file,
-    `#!/bin/sh\nif [ "$2" = --help ]; then echo '${help}'; exit; fi\necho "$@" >${file}.$1.new; mv ${file}.$1.new ${file}.$1\n`,
+    `#!/bin/sh
+if [ "$2" = --help ]; then echo '${help}'; exit; fi
+echo "$@" >>${file}.$1
+role=$*
+exec ${real} \${role%% --encryption required}
+`,
   );
   chmodSync(file, 0o755);
   return file;
 }
 
+const site = () => loopbackSite("127.0.0.1", folder);
+
 describe("products of the benchmark", () => {
-  test("the encrypted one tells both roles to require it", async () => {
-    const executable = await standIn("knows", "  --encryption off|required");
-    expect(await knowsEncryption(executable)).toBe(true);
-    const product = netaminity({ name: "before", executable, environment: {} }, true);
+  test("one that is told to encrypt at both ends, and does not, is never measured", async () => {
+    const build = {
+      name: "before",
+      executable: await standIn("knows", "  --encryption off|required"),
+      environment: {},
+    };
+    expect(await knowsEncryption(build.executable)).toBe(true);
+    const product = netaminity(build, true);
     expect([product.name, product.encrypted, product.ours]).toEqual(["before-tls", true, true]);
-    const { server, client } = await product.start(await loopbackSite("127.0.0.1", folder));
-    await using _server = server;
-    await using _client = client;
+    for (const _ of ["at first", "and ever after"])
+      await expect(product.start(await site())).rejects.toThrow("could be read");
     for (const role of ["proxy", "target"]) {
-      const written = `${executable}.${role}`;
-      await eventually(() => existsSync(written), `the ${role} is started`);
-      expect(readFileSync(written, "utf8").trim()).toEndWith(" --encryption required");
+      expect(readFileSync(`${build.executable}.${role}`, "utf8")).toMatch(/^[^\n]+ --encryption required\n$/);
     }
   });
 
   test("a build without encryption is said to be one, and never measured without", async () => {
-    const executable = await standIn("knows-not", "  --listen ADDRESS");
-    const product = netaminity({ name: "before", executable, environment: {} }, true);
-    await expect(product.start(await loopbackSite("127.0.0.1", folder))).rejects.toThrow(
-      "this build has no --encryption",
-    );
+    const build = { name: "before", executable: await standIn("knows-not", "  --listen ADDRESS"), environment: {} };
+    await expect(netaminity(build, true).start(await site())).rejects.toThrow("this build has no --encryption");
   });
 
   test("the keys of rathole's Noise are taken from what it prints", () => {

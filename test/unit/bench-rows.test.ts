@@ -30,6 +30,7 @@ describe("rows of the benchmark", () => {
 
   test.each([
     ["throughput-8-both", plain.join(" "), plain.join(" ")],
+    ["throughput-1000-up", "bore rathole haproxy netaminity", "bore rathole haproxy netaminity"],
     ["rate-64", plain.join(" "), plain.join(" ")],
     ["tls-throughput-8-both", encrypted.join(" "), encrypted.join(" ")],
     ["tls-rate-64", `rathole ${encrypted.join(" ")}`, `rathole ${encrypted.join(" ")}`],
