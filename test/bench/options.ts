@@ -39,7 +39,7 @@ export const help = `scripts/bench [options]
   --sustained N       seconds for which new-streams goes on, in one round (default 60; --quick: 10)
   --quick             about two minutes: ${quickRows.join(", ")}
   --only ROW,ROW      only these rows, or all that begin so; --list prints them. Without it all are measured, which takes
-                      40 minutes, 25 of them for long-*, narrow-* and lossy-*; docs/bench.md says what each means
+                      100 minutes, 50 of them for long-*, narrow-* and lossy-*; docs/bench.md says what each means
   --products A,B      only these (default all): direct, bore, rathole, haproxy, netaminity; in the rows tls-*
                       rathole-tls, rathole-noise, haproxy-tls, netaminity-tls; of these the last one also over links
   --variant NAME=EXECUTABLE[,KEY=VALUE...]
