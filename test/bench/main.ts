@@ -1,16 +1,18 @@
 import { mkdirSync, mkdtempSync, rmSync } from "node:fs";
 import { arch, cpus, loadavg, release, tmpdir } from "node:os";
 import { join } from "node:path";
+import { chooseProducts } from "./catalog.ts";
 import { congestionControl } from "./link.ts";
+import { encryptedSubject, subject } from "./metrics.ts";
 import { help, OptionError, type Options, parseOptions } from "./options.ts";
 import { endEverything, undoOnExit } from "./process.ts";
-import { bore, direct, haproxy, netaminity, type Product, rathole } from "./products.ts";
+import type { Product } from "./products.ts";
 import { report } from "./report.ts";
-import { emptyResults, type Line, lines, type Results, subject, tripOf } from "./results.ts";
+import { emptyResults, type Line, lines, type Results, tripOf } from "./results.ts";
 import { type Row, rowNames, rows } from "./rows.ts";
 import { type Run, runRows } from "./run.ts";
 import { runSoak } from "./soak.ts";
-import { buildHelpers, copyExecutable, haproxyExecutable, netaminityExecutable, peer } from "./tools.ts";
+import { buildHelpers, netaminityExecutable } from "./tools.ts";
 
 /** How busy other programs kept the machine; far above 0 means that the numbers are worth less. */
 const loadBefore = loadavg()[0] ?? Number.NaN;
@@ -24,9 +26,10 @@ async function main(options: Options): Promise<number> {
   let code = 1;
   try {
     const tools = await buildHelpers();
+    const chosen = rows.filter((row) => options.rows.includes(row.name));
     code =
       options.soak === undefined
-        ? await compare(options, tools, await chooseProducts(options, executables), folder)
+        ? await compare(options, tools, chosen, await chooseProducts(options, chosen, executables), folder)
         : await runSoak(tools.soak, await netaminityExecutable(executables), options, folder);
     return code;
   } finally {
@@ -39,21 +42,23 @@ async function main(options: Options): Promise<number> {
 async function compare(
   options: Options,
   tools: Run["tools"],
+  chosen: readonly Row[],
   products: readonly Product[],
   folder: string,
 ): Promise<number> {
-  const { rounds, seconds } = options;
+  const { rounds, seconds, sustained } = options;
   const congestion = congestionControl(options.congestion);
   const results = emptyResults(rounds);
-  const chosen = rows.filter((row) => options.rows.includes(row.name));
-  await runRows({ tools, products, rounds, seconds, congestion, folder, results, progress }, chosen);
+  const windows = { seconds, sustained };
+  await runRows({ tools, products, rounds, windows, congestion, folder, results, progress }, chosen);
   progress("");
   const names = products.map((product) => product.name);
-  const all = lines(results, chosen, names);
+  const all = lines(results, chosen, products);
   process.stdout.write(`${summary(options, congestion)}\n\n${report(all, names)}\n`);
   for (const row of chosen) printTrip(results, row);
   for (const row of chosen) {
     printSum(results, row, names, "left", "backend connections outlived their consumers");
+    printSum(results, row, names, "crowded", "rounds in which the kernel could keep no more sockets in TIME_WAIT");
     printSum(results, row, names, "pressed", "rounds while the kernel had no memory left for sockets (tcp_mem)");
   }
   for (const { row, product, round, reason } of results.failures) {
@@ -62,30 +67,7 @@ async function compare(
   if (options.json !== undefined) {
     await Bun.write(options.json, `${JSON.stringify(asJson(options, results, all, names), undefined, 2)}\n`);
   }
-  return results.failures.some((failure) => failure.product === subject) ? 1 : 0;
-}
-
-async function chooseProducts(options: Options, folder: string): Promise<Product[]> {
-  const makers: Record<string, () => Promise<Product>> = {
-    direct: async () => direct,
-    bore: async () => bore(await peer("bore")),
-    rathole: async () => rathole(await peer("rathole")),
-    haproxy: async () => haproxy(await haproxyExecutable()),
-    [subject]: async () => netaminity(subject, await netaminityExecutable(folder)),
-  };
-  const wanted = options.products ?? Object.keys(makers);
-  const chosen: Product[] = [];
-  for (const name of wanted) {
-    const make = makers[name];
-    if (make === undefined)
-      throw new OptionError(`--products: "${name}" given, accepted are ${Object.keys(makers).join(", ")}`);
-    chosen.push(await make());
-  }
-  for (const { name, executable, environment } of options.variants) {
-    if (name in makers) throw new OptionError(`--variant: the name "${name}" is taken`);
-    chosen.push(netaminity(name, await copyExecutable(executable, folder, name), environment));
-  }
-  return chosen;
+  return results.failures.some((failure) => [subject, encryptedSubject].includes(failure.product)) ? 1 : 0;
 }
 
 function progress(text: string): void {
@@ -122,6 +104,7 @@ function asJson(options: Options, results: Results, all: readonly Line[], produc
       metric: metric.key,
       section: metric.section,
       label: metric.label,
+      subject: metric.subject,
       ...rest,
       samples: Object.fromEntries(products.map((product) => [product, results.samples(row, metric.key, product)])),
     })),

@@ -5,6 +5,8 @@ import type { Endpoints } from "./products.ts";
 import { burstSize, type Row, sides } from "./rows.ts";
 import type { Site } from "./site.ts";
 import { median } from "./statistics.ts";
+import { watchTimeWait } from "./time-wait.ts";
+import { wakeUpsPerSecond } from "./wake-ups.ts";
 
 /** What a measurement needs to know about the product that is running and its surroundings. */
 export interface Subject {
@@ -23,15 +25,27 @@ const slowStart = (roundTrip: number) => 0.6 + roundTrip / 60;
 /** Seconds on top of the measured window for connects, warming up and coming to rest. */
 const extra = 30;
 
+/** Seconds that are measured. */
+export interface Windows {
+  /** Of most rows. */
+  seconds: number;
+  /** Of the row that makes new streams for a long time. */
+  sustained: number;
+}
+
+/** Seconds over which the wake-ups of an idle process are counted, and before which it has come to rest. */
+const idleWindow = 5;
+const idleRest = 4;
+
 /**
- * Measures one row once, in windows of `seconds`. `round` 0 is the first on these processes. The keys are those of
+ * Measures one row once. `round` 0 is the first on these processes. The keys are those of
  * `metricsOf`, and `left`: backend connections that did not end although their consumers had closed, `pressed`: see
  * below. Rejects when the product failed.
  */
 export async function measure(
   row: Row,
   subject: Subject,
-  seconds: number,
+  { seconds, sustained }: Windows,
   round: number,
 ): Promise<Record<string, number>> {
   switch (row.kind) {
@@ -41,6 +55,10 @@ export async function measure(
       return await rate(subject, row.workers, seconds);
     case "memory":
       return await memory(subject, row.streams, seconds);
+    case "streams":
+      return await lastingStreams(subject, row.workers, sustained);
+    case "wakeups":
+      return await idleWakeUps(subject);
     case "link":
       return await link(subject, row.link.roundTrip, round);
     case "bulk":
@@ -95,9 +113,37 @@ async function rate(subject: Subject, workers: number, seconds: number): Promise
     p50: result.p50 * 1000,
     p99: result.p99 * 1000,
     left: result.left,
-    ...bySide(result.watched, "cpu", (used) => (used.cpuSeconds * 1000) / result.exchanges),
+    ...total(result.watched, (microseconds) => ({ cpu: microseconds / result.exchanges })),
+    ...bySide(result.watched, "cpu", (used) => (used.cpuSeconds * 1e6) / result.exchanges),
     ...peaks(result.watched, "peak"),
   };
+}
+
+/** New streams as fast as they come; `failures` count, because a machine that runs out of ports refuses more and more of them. */
+async function lastingStreams(subject: Subject, workers: number, seconds: number): Promise<Record<string, number>> {
+  const { between } = subject.endpoints;
+  if (between === undefined) throw new ProgramError("it is not known where its two sides meet");
+  const waiting = watchTimeWait(subject.site.server.enter, between);
+  const result = await runLoad("rate", loadOptions(subject, { streams: workers, for: `${seconds}s` }, seconds));
+  const most = await waiting.most();
+  return {
+    streams: result.exchanges / result.seconds,
+    failures: result.failures,
+    "time-wait": most.between,
+    crowded: most.all >= most.limit ? 1 : 0,
+    left: result.left,
+  };
+}
+
+/** Of processes that have been started a moment ago, when the collector still runs once a second. */
+async function idleWakeUps({ endpoints }: Subject): Promise<Record<string, number>> {
+  await Bun.sleep(idleRest * 1000);
+  const running = sides.flatMap((side) => (endpoints[side] === undefined ? [] : [{ side, ...endpoints[side] }]));
+  const rates = await wakeUpsPerSecond(
+    running.map(({ pid }) => pid),
+    idleWindow,
+  );
+  return Object.fromEntries(running.map(({ side }, index) => [`wakeups-${side}`, rates[index] ?? Number.NaN]));
 }
 
 /** Idle, then many idle streams, then many busy ones, on processes that have done nothing else before. */
@@ -190,6 +236,15 @@ function pressed(result: LoadResult<"throughput">): number {
 
 function peaks(watched: Record<string, Usage>, key: string): Record<string, number> {
   return bySide(watched, key, (used) => used.peakRssAnon / mebibyte);
+}
+
+/** What follows from the processor time of both sides together; nothing of the direct connection, which has none. */
+function total(
+  watched: Record<string, Usage>,
+  value: (microseconds: number) => Record<string, number>,
+): Record<string, number> {
+  const all = Object.values(watched);
+  return all.length === 0 ? {} : value(all.reduce((sum, used) => sum + used.cpuSeconds * 1e6, 0));
 }
 
 function bySide(watched: Record<string, Usage>, key: string, value: (used: Usage) => number): Record<string, number> {

@@ -13,6 +13,8 @@ export interface Options {
   rounds: number;
   /** Length of one measured window. */
   seconds: number;
+  /** Length of the window of `new-streams`. */
+  sustained: number;
   rows: string[];
   /** Undefined: all that are there. */
   products: string[] | undefined;
@@ -26,17 +28,23 @@ export interface Options {
 
 export class OptionError extends Error {}
 
-const quickRows = ["throughput-1-up", "throughput-1-down", "throughput-8-up", "throughput-8-down", "rate-1", "rate-64"];
+const quickRows = [
+  ...["throughput-1-up", "throughput-1-down", "throughput-8-up", "throughput-8-down", "rate-1", "rate-64"],
+  ...["tls-throughput-1-down", "tls-rate-64"],
+];
 
 export const help = `scripts/bench [options]
-  --rounds N          rounds of every row (default 3; --quick: 4)
+  --rounds N          rounds of every row (default 5; --quick: 3)
   --seconds N         measured window of a row (default 2; --quick: 0.7)
+  --sustained N       seconds for which new-streams goes on, in one round (default 60; --quick: 10)
   --quick             about two minutes: ${quickRows.join(", ")}
   --only ROW,ROW      only these rows, or all that begin so; --list prints them. Without it all are measured, which takes
-                      40 minutes, 25 of them for long-*, narrow-* and lossy-*; docs/bench.md says what each means
-  --products A,B      only these of direct, bore, rathole, haproxy, netaminity (default all)
+                      100 minutes, 50 of them for long-*, narrow-* and lossy-*; docs/bench.md says what each means
+  --products A,B      only these (default all): direct, bore, rathole, haproxy, netaminity; in the rows tls-*
+                      rathole-tls, rathole-noise, haproxy-tls, netaminity-tls; of these the last one also over links
   --variant NAME=EXECUTABLE[,KEY=VALUE...]
-                      one more build or environment next to dist/netaminity; repeatable
+                      one more build or environment next to dist/netaminity; repeatable. Where encryption is measured it
+                      runs as NAME-tls
   --congestion NAME   congestion control of the links (default the machine's own; Linux comes with cubic)
   --json FILE         write every sample, median and ratio there
   --soak [DURATION]   instead: churn streams while both ends are restarted at random (default 5m)
@@ -52,8 +60,9 @@ export function parseOptions(args: readonly string[]): Options | "help" | "list"
   if (values.list) return "list";
   const quick = values.quick ?? false;
   return {
-    rounds: positive("--rounds", values.rounds, quick ? 4 : 3),
+    rounds: positive("--rounds", values.rounds, quick ? 3 : 5),
     seconds: positive("--seconds", values.seconds, quick ? 0.7 : 2),
+    sustained: positive("--sustained", values.sustained, quick ? 10 : 60),
     rows: values.only === undefined ? (quick ? quickRows : rowNames()) : chosenRows(values.only),
     products: values.products?.split(","),
     variants: (values.variant ?? []).map(parseVariant),
@@ -70,6 +79,7 @@ function parseStrictly(args: readonly string[]) {
       options: {
         rounds: { type: "string" },
         seconds: { type: "string" },
+        sustained: { type: "string" },
         quick: { type: "boolean" },
         only: { type: "string" },
         products: { type: "string" },

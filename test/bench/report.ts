@@ -52,7 +52,7 @@ function goalText({ metric: { goal, better }, verdict }: Line): string {
     "limit" in goal
       ? `< ${goal.limit}`
       : "ratio" in goal
-        ? `${better === "higher" ? ">=" : "<="} ${goal.ratio}`
+        ? `${better === "higher" ? ">=" : "<="} ${goal.ratio}${goal.aboveRelay === true ? ", above haproxy" : ""}`
         : `<= ${goal.trips} round trips`;
   return `${wanted} ${verdict === "met" ? "met" : "MISSED"}`;
 }

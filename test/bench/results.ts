@@ -1,4 +1,5 @@
-import { type Metric, metricsOf, type Row } from "./rows.ts";
+import { type Metric, metricsOf } from "./metrics.ts";
+import type { Described, Row } from "./rows.ts";
 import { median, medianRatio, type Samples } from "./statistics.ts";
 
 /** Everything that was measured: row, metric key, product, one value per round. */
@@ -33,57 +34,62 @@ export interface Line {
   metric: Metric;
   /** Medians by product; a product that has no such number is absent. */
   medians: Record<string, number>;
-  /** Of the best of bore and rathole; undefined when none of them was measured. */
+  /** Of the best of the metric's peers; undefined when none of them was measured. */
   toPeers: number | undefined;
   toHaproxy: number | undefined;
-  /** Of each variant to netaminity. */
+  /** Of each variant to our own product of the same kind. */
   toNetaminity: Record<string, number>;
   verdict: "met" | "missed" | undefined;
 }
 
-/** The products whose better one sets the goals. */
-const peers = ["bore", "rathole"];
-export const subject = "netaminity";
-
 /** Lines of the report, in the order of rows and metrics. `products` in the order of their columns. */
-export function lines(results: Results, rows: readonly Row[], products: readonly string[]): Line[] {
-  const variants = products.filter((product) => !["direct", "haproxy", subject, ...peers].includes(product));
+export function lines(results: Results, rows: readonly Row[], products: readonly Described[]): Line[] {
   return rows.flatMap((row) =>
-    metricsOf(row)
-      .map((metric): Line => {
-        const samples = (product: string) => results.samples(row.name, metric.key, product);
-        const ratio = (of: string, to: readonly string[]) => medianRatio(samples(of), to.map(samples), metric.better);
-        const medians = definedEntries(products.map((product) => [product, median(samples(product))]));
-        const toPeers = ratio(subject, peers);
-        return {
-          row: row.name,
-          metric,
-          medians,
-          toPeers,
-          toHaproxy: ratio(subject, ["haproxy"]),
-          toNetaminity: definedEntries(variants.map((variant) => [variant, ratio(variant, [subject])])),
-          verdict: verdict(metric, medians[subject], toPeers, tripOf(results, row)),
-        };
-      })
-      .filter((line) => Object.keys(line.medians).length > 0),
+    metricsOf(row).flatMap((metric): Line[] => {
+      const { subject, peers, relay, encrypted, better } = metric;
+      const alike = products.filter((product) => product.encrypted === encrypted);
+      const shown = products.filter((product) => alike.includes(product) || peers.includes(product.name));
+      const variants = alike.filter((product) => product.ours && product.name !== subject);
+      const samples = (product: string) => results.samples(row.name, metric.key, product);
+      const ratio = (of: string, to: readonly string[]) => medianRatio(samples(of), to.map(samples), better);
+      const mediansOf = (some: readonly Described[]) =>
+        definedEntries(some.map(({ name }) => [name, median(samples(name))]));
+      // A row of plain products that ours was not beside encrypted says nothing about encryption.
+      if (Object.keys(mediansOf(alike)).length === 0) return [];
+      const medians = mediansOf(shown);
+      const toPeers = ratio(subject, peers);
+      const toHaproxy = ratio(subject, [relay]);
+      const line = { row: row.name, metric, medians, toPeers, toHaproxy };
+      return [
+        {
+          ...line,
+          toNetaminity: definedEntries(variants.map(({ name }) => [name, ratio(name, [subject])])),
+          verdict: verdict(line, tripOf(results, row)),
+        },
+      ];
+    }),
   );
 }
 
 function verdict(
-  { goal, better }: Metric,
-  value: number | undefined,
-  toPeers: number | undefined,
+  { metric: { goal, better, subject }, medians, toPeers, toHaproxy }: Omit<Line, "toNetaminity" | "verdict">,
   trip: number | undefined,
 ): Line["verdict"] {
+  const value = medians[subject];
   if (goal === undefined || value === undefined) return undefined;
   if ("limit" in goal) return value < goal.limit ? "met" : "missed";
   if ("ratio" in goal) {
     if (toPeers === undefined) return undefined;
-    // As it is shown: differences below a hundredth are noise, and on a line of a given rate nothing else is left.
-    const shown = Math.round(toPeers * 100) / 100;
-    return (better === "higher" ? shown >= goal.ratio : shown <= goal.ratio) ? "met" : "missed";
+    const reached = better === "higher" ? asShown(toPeers) >= goal.ratio : asShown(toPeers) <= goal.ratio;
+    const above = goal.aboveRelay !== true || toHaproxy === undefined || asShown(toHaproxy) > 1;
+    return reached && above ? "met" : "missed";
   }
   return trip === undefined ? undefined : value <= goal.trips * trip ? "met" : "missed";
+}
+
+/** Differences below a hundredth are noise, and on a line of a given rate nothing else is left. */
+function asShown(ratio: number): number {
+  return Math.round(ratio * 100) / 100;
 }
 
 /** The round trip of a link in ms, as the connects of the direct connection took it; other rows have none. */

@@ -1,31 +1,31 @@
-import type { Better } from "./statistics.ts";
-
-/** One number that a row yields for each product, and how it is shown. */
-export interface Metric {
-  key: string;
-  section: string;
-  label: string;
-  better: Better;
-  digits: number;
-  goal?: Goal;
+/** What the report needs to know about a product. */
+export interface Described {
+  name: string;
+  /** What it carries between its two sides is encrypted. */
+  encrypted: boolean;
+  /** A build of netaminity. */
+  ours: boolean;
 }
 
-/** `ratio`: against the best peer, at least or (where less is better) at most; `limit`: an upper bound in the metric's own unit; `trips`: in round trips of the link. */
-export type Goal = { ratio: number } | { limit: number } | { trips: number };
+type Direction = "up" | "down";
 
 export type Row =
-  | { kind: "throughput"; name: string; streams: number; direction: "up" | "down" | "both" }
-  | { kind: "rate"; name: string; workers: number }
-  | { kind: "memory"; name: string; streams: number }
+  | { kind: "throughput"; name: string; streams: number; direction: Direction | "both"; encrypted: boolean }
+  | { kind: "rate"; name: string; workers: number; encrypted: boolean }
+  | { kind: "memory"; name: string; streams: number; encrypted: boolean }
+  | { kind: "streams"; name: string; workers: number }
+  | { kind: "wakeups"; name: string }
   | { kind: "link"; name: string; link: LinkShape }
   | {
       kind: "bulk";
       name: string;
       link: LinkShape;
       streams: number;
-      direction: "up" | "down";
+      direction: Direction;
       idle: number;
       replies: number;
+      /** Our encrypted product runs beside the plain ones. */
+      encryptedToo: boolean;
     };
 
 /** A link between two network namespaces, the same in both directions (test/bench/delay). */
@@ -43,16 +43,13 @@ export interface LinkShape {
 export const sides = ["server", "client"] as const;
 export type Side = (typeof sides)[number];
 
-/** What the two sides are called in the report: `server` is where consumers connect, `client` is next to the backend. */
-const sideTitles: Record<Side, string> = { server: "proxy", client: "target" };
-
-/** Bound of `RssAnon` per side in MiB, with that many streams in all. */
-const memoryLimit = (streams: number) => (streams <= 256 ? 64 : 128);
-
 /** Consumers that arrive at the same moment in a link row. */
 export const burstSize = 32;
 
 const directions = ["up", "down", "both"] as const;
+
+/** From so many streams on a row has processes of its own: what they took would show in the memory of the next row. */
+const manyStreams = 1000;
 
 /** Links as fast as the machine goes, by name of their bulk rows. */
 const longLinks = {
@@ -68,7 +65,7 @@ const harshLinks = {
 } as const satisfies Record<string, LinkShape>;
 
 /** Streams, direction, and idle streams beside them. */
-type BulkLoad = readonly [streams: number, direction: "up" | "down", idle: number];
+type BulkLoad = readonly [streams: number, direction: Direction, idle: number];
 
 const bulkLoads: readonly BulkLoad[] = [
   [1, "up", 0],
@@ -90,18 +87,19 @@ const fullLoads: readonly BulkLoad[] = [
 const repliesBeside = 5;
 
 export const rows: readonly Row[] = [
-  ...[1, 8, 64].flatMap((streams) =>
-    directions.map((direction) => ({
-      kind: "throughput" as const,
-      name: `throughput-${streams}-${direction}`,
-      streams,
-      direction,
-    })),
-  ),
-  { kind: "rate", name: "rate-1", workers: 1 },
-  { kind: "rate", name: "rate-64", workers: 64 },
-  { kind: "memory", name: "memory", streams: 1000 },
-  { kind: "memory", name: "memory-250", streams: 250 },
+  ...throughputRows("", [1, 8, 64], directions, false),
+  // Both directions of a thousand are in the row `memory`.
+  ...throughputRows("", [manyStreams], ["up", "down"], false),
+  ...rateRows("", false),
+  ...throughputRows("tls-", [1, 8], directions, true),
+  ...rateRows("tls-", true),
+  { kind: "memory", name: "memory", streams: 1000, encrypted: false },
+  { kind: "memory", name: "memory-250", streams: 250, encrypted: false },
+  { kind: "memory", name: "tls-memory", streams: 1000, encrypted: true },
+  { kind: "memory", name: "tls-memory-500", streams: 500, encrypted: true },
+  { kind: "memory", name: "tls-memory-250", streams: 250, encrypted: true },
+  { kind: "wakeups", name: "wakeups" },
+  { kind: "streams", name: "new-streams", workers: 64 },
   { kind: "link", name: "link-20", link: longLinks["long-20"] },
   { kind: "link", name: "link-50", link: longLinks["long-50"] },
   { kind: "link", name: "link-150", link: longLinks["long-150"] },
@@ -109,6 +107,27 @@ export const rows: readonly Row[] = [
   ...bulkRows("long-50", longLinks["long-50"], fullLoads, 0),
   ...Object.entries(harshLinks).flatMap(([name, link]) => bulkRows(name, link, bulkLoads, repliesBeside)),
 ];
+
+function throughputRows(
+  prefix: string,
+  counts: readonly number[],
+  ways: readonly (Direction | "both")[],
+  encrypted: boolean,
+): Row[] {
+  return counts.flatMap((streams) =>
+    ways.map((direction) => ({
+      kind: "throughput" as const,
+      name: `${prefix}throughput-${streams}-${direction}`,
+      streams,
+      direction,
+      encrypted,
+    })),
+  );
+}
+
+function rateRows(prefix: string, encrypted: boolean): Row[] {
+  return [1, 64].map((workers) => ({ kind: "rate" as const, name: `${prefix}rate-${workers}`, workers, encrypted }));
+}
 
 function bulkRows(link: string, shape: LinkShape, loads: readonly BulkLoad[], replies: number): Row[] {
   return loads.map(([streams, direction, idle]) => ({
@@ -119,123 +138,50 @@ function bulkRows(link: string, shape: LinkShape, loads: readonly BulkLoad[], re
     direction,
     idle,
     replies: streams === 6 && idle === 0 ? replies : 0,
+    encryptedToo: idle === 0,
   }));
 }
 
 /**
- * Whether a product is measured in that round, 0 the first. The bulk rows are many and their goals name rathole alone:
- * other peers do not run there, and the direct connection once, to show what the link carries.
+ * Whether a product is measured in that round, 0 the first. Where rows are many or long, only those run whom the goals name: over a
+ * link rathole, and the direct connection once, to show what the link carries; new streams for a minute are one round.
  */
-export function measures(row: Row, product: string, round: number): boolean {
-  if (row.kind !== "bulk") return true;
-  return product === "direct" ? round === 0 : !["bore", "haproxy"].includes(product);
+export function measures(row: Row, { name, encrypted, ours }: Described, round: number): boolean {
+  switch (row.kind) {
+    case "throughput":
+      // Both ends of a thousand streams in one program leave no memory for sockets to anybody, and no time.
+      return encrypted === row.encrypted && !(name === "direct" && row.streams >= manyStreams);
+    case "rate":
+      return encrypted === row.encrypted || name === "rathole";
+    case "memory":
+      return encrypted === row.encrypted && name !== "direct" && (ours || !row.encrypted);
+    case "streams":
+      return round === 0 && (ours || name === "rathole");
+    case "wakeups":
+      return ours || name === "rathole";
+    case "link":
+      return ours || !encrypted;
+    case "bulk":
+      if (name === "direct") return round === 0;
+      return name === "rathole" || (ours && (row.encryptedToo || !encrypted));
+  }
+}
+
+/** Rows with the same answer share their processes; undefined: each measurement has new ones. */
+export function processesOf(row: Row): string | undefined {
+  switch (row.kind) {
+    case "throughput":
+      return row.streams < manyStreams ? `lasting ${row.encrypted}` : row.name;
+    case "rate":
+      return `lasting ${row.encrypted}`;
+    case "link":
+    case "bulk":
+      return row.name;
+    default:
+      return undefined;
+  }
 }
 
 export function rowNames(): string[] {
   return rows.map((row) => row.name);
-}
-
-/** All numbers that a row yields. */
-export function metricsOf(row: Row): Metric[] {
-  switch (row.kind) {
-    case "throughput":
-      return [
-        throughputMetric(
-          "throughput",
-          `${row.streams} ${row.streams === 1 ? "stream" : "streams"} ${row.direction}`,
-          row.streams === 1 ? 1.3 : 1,
-        ),
-        ...costMetrics("cpu", "CPU seconds per GB (less is better)", row.name),
-        ...memoryMetrics("peak", "Largest RssAnon while measuring, MiB (less is better)", row.name, row.streams),
-      ];
-    case "rate":
-      return [
-        {
-          key: "rate",
-          section: "Connect, 1 byte, reply, close: per second (more is better)",
-          label: `${row.workers} at once`,
-          better: "higher",
-          digits: 0,
-          goal: { ratio: 1 },
-        },
-        latencyMetric("p50", `${row.workers} at once, p50`),
-        latencyMetric("p99", `${row.workers} at once, p99`),
-        ...costMetrics("cpu", "CPU milliseconds per connection (less is better)", row.name),
-        ...memoryMetrics("peak", "Largest RssAnon while measuring, MiB (less is better)", row.name, row.workers),
-      ];
-    case "memory":
-      return [
-        ...memoryMetrics("idle", "RssAnon, MiB (less is better)", `${row.name}, idle`, 0),
-        ...memoryMetrics("idle-streams", "RssAnon, MiB (less is better)", `${row.streams} idle streams`, row.streams),
-        ...memoryMetrics("busy-streams", "RssAnon, MiB (less is better)", `${row.streams} busy streams`, row.streams),
-        throughputMetric("throughput", `${row.streams} streams both`, 1),
-      ];
-    case "link":
-      return [
-        linkMetric("alone", `${row.link.roundTrip} ms, alone`, { trips: 1.1 }),
-        linkMetric("together", `${row.link.roundTrip} ms, ${burstSize} at once`, { trips: 1.1 }),
-        linkMetric("cold", `${row.link.roundTrip} ms, the first ${burstSize} at once`),
-      ];
-    case "bulk":
-      return [
-        {
-          key: "speed",
-          section: "Throughput over a link, MB/s (more is better)",
-          label: row.name,
-          better: "higher",
-          digits: 1,
-          goal: { ratio: 1 },
-        },
-        {
-          key: "reply",
-          section: "First reply of a new connection beside the streams, ms (less is better)",
-          label: row.name,
-          better: "lower",
-          digits: 0,
-          goal: { ratio: 1 },
-        },
-        ...costMetrics("cpu", "CPU seconds per GB over a link (less is better)", row.name),
-        ...memoryMetrics("peak", "Largest RssAnon over a link, MiB (less is better)", row.name, row.streams + row.idle),
-      ];
-  }
-}
-
-function throughputMetric(key: string, label: string, ratio: number): Metric {
-  return { key, section: "Throughput, Gbit/s (more is better)", label, better: "higher", digits: 2, goal: { ratio } };
-}
-
-function latencyMetric(key: string, label: string): Metric {
-  return { key, section: "Connect to first reply, ms (less is better)", label, better: "lower", digits: 2 };
-}
-
-function linkMetric(key: string, label: string, goal?: Goal): Metric {
-  const metric: Metric = {
-    key,
-    section: "First reply over a slow link, ms (less is better)",
-    label,
-    better: "lower",
-    digits: 1,
-  };
-  return goal === undefined ? metric : { ...metric, goal };
-}
-
-function costMetrics(key: string, section: string, label: string): Metric[] {
-  return sides.map((side) => ({
-    key: `${key}-${side}`,
-    section,
-    label: `${label}, ${sideTitles[side]} side`,
-    better: "lower",
-    digits: 2,
-  }));
-}
-
-function memoryMetrics(key: string, section: string, label: string, streams: number): Metric[] {
-  return sides.map((side) => ({
-    key: `${key}-${side}`,
-    section,
-    label: `${label}, ${sideTitles[side]} side`,
-    better: "lower",
-    digits: 1,
-    goal: { limit: memoryLimit(streams) },
-  }));
 }

@@ -1,11 +1,11 @@
 import { mkdirSync } from "node:fs";
 import { join } from "node:path";
 import { loopbackSite, openLink } from "./link.ts";
-import { measure, type Subject, untilReady } from "./measure.ts";
+import { measure, type Subject, untilReady, type Windows } from "./measure.ts";
 import { calm, untilCalm } from "./pressure.ts";
 import type { Endpoints, Product } from "./products.ts";
 import type { Results } from "./results.ts";
-import { type LinkShape, measures, type Row } from "./rows.ts";
+import { type LinkShape, measures, processesOf, type Row } from "./rows.ts";
 import { loopbackAddress, type Site } from "./site.ts";
 import { rotated } from "./statistics.ts";
 
@@ -13,7 +13,7 @@ export interface Run {
   tools: { load: string; delay: string };
   products: readonly Product[];
   rounds: number;
-  seconds: number;
+  windows: Windows;
   /** Congestion control of the links. */
   congestion: string;
   folder: string;
@@ -24,8 +24,9 @@ export interface Run {
 /** Measures all rows, round by round, the products in turn inside each row of each round. */
 export async function runRows(run: Run, rows: readonly Row[]): Promise<void> {
   const lasting = rows.filter((row) => row.kind === "throughput" || row.kind === "rate");
-  if (lasting.length > 0) await runSharedProcesses(run, lasting, (product, nth) => loopback(run, product, nth));
-  for (const row of rows.filter((row) => row.kind === "memory")) await runFreshProcesses(run, row);
+  for (const members of Map.groupBy(lasting, processesOf).values())
+    await runSharedProcesses(run, members, (product, nth) => loopback(run, product, nth));
+  for (const row of rows.filter((row) => processesOf(row) === undefined)) await runFreshProcesses(run, row);
   const linked = rows.filter((row) => row.kind === "link" || row.kind === "bulk");
   for (const [link, members] of Map.groupBy(linked, (row) => row.link)) await runLink(run, link, members);
 }
@@ -44,7 +45,7 @@ async function runSharedProcesses(
   await using stack = new AsyncDisposableStack();
   const started: Started[] = [];
   for (const [nth, product] of run.products.entries()) {
-    if (!rows.some((row) => measures(row, product.name, 0))) continue;
+    if (!rows.some((row) => measures(row, product, 0))) continue;
     try {
       started.push(stack.use(await startProduct(run, product, await place(product, nth))));
     } catch (error) {
@@ -54,7 +55,7 @@ async function runSharedProcesses(
   for (let round = 0; round < run.rounds; round++) {
     for (const row of rows) {
       for (const { product, subject } of rotated(started, round)) {
-        if (measures(row, product.name, round)) await measureOnce(run, row, product, round, subject);
+        if (measures(row, product, round)) await measureOnce(run, row, product, round, subject);
       }
     }
   }
@@ -64,7 +65,7 @@ async function runSharedProcesses(
 async function runFreshProcesses(run: Run, row: Row): Promise<void> {
   for (let round = 0; round < run.rounds; round++) {
     for (const product of rotated(run.products, round)) {
-      if (product.name === "direct") continue;
+      if (!measures(row, product, round)) continue;
       try {
         await using started = await startProduct(
           run,
@@ -115,7 +116,7 @@ const repetitions = 2;
 
 async function measureCalmly(run: Run, row: Row, subject: Subject, round: number): Promise<Record<string, number>> {
   await untilCalm();
-  return await measure(row, subject, run.seconds, round);
+  return await measure(row, subject, run.windows, round);
 }
 
 async function measureOnce(run: Run, row: Row, product: Product, round: number, subject: Subject): Promise<void> {

@@ -35,17 +35,30 @@ export async function peer(name: keyof typeof crates): Promise<string> {
 }
 
 /** HAProxy of the distribution; installed when this is a Debian machine and we may. */
-export async function haproxyExecutable(): Promise<string> {
-  const found = Bun.which("haproxy", { PATH: `${process.env.PATH}:/usr/sbin` });
-  if (found !== null) return found;
+export function haproxyExecutable(): Promise<string> {
+  return debianProgram("haproxy");
+}
+
+/** Makes the certificates of the peers with TLS. */
+export function opensslExecutable(): Promise<string> {
+  return debianProgram("openssl");
+}
+
+/** The program of the Debian package of the same name. */
+async function debianProgram(name: string): Promise<string> {
+  const find = () => Bun.which(name, { PATH: `${process.env.PATH}:/usr/sbin` });
+  const there = find();
+  if (there !== null) return there;
   if (process.getuid?.() !== 0 || Bun.which("apt-get") === null)
-    throw new ProgramError("haproxy is missing (Debian package haproxy)");
-  process.stderr.write("installing the Debian package haproxy\n");
+    throw new ProgramError(`${name} is missing (Debian package ${name})`);
+  process.stderr.write(`installing the Debian package ${name}\n`);
   // RUNLEVEL=1 keeps the package from starting its service.
   const install = ["env", "RUNLEVEL=1", "DEBIAN_FRONTEND=noninteractive", "apt-get", "-o", "DPkg::Lock::Timeout=300"];
   await runToEnd([...install, "update", "-q"], buildTimeout);
-  await runToEnd([...install, "install", "-y", "-q", "--no-install-recommends", "haproxy"], buildTimeout);
-  return "/usr/sbin/haproxy";
+  await runToEnd([...install, "install", "-y", "-q", "--no-install-recommends", name], buildTimeout);
+  const installed = find();
+  if (installed === null) throw new ProgramError(`the Debian package ${name} brought no program ${name}`);
+  return installed;
 }
 
 /** A copy of dist/netaminity inside `folder`, built before when the sources have changed; a later build cannot disturb the run. */

@@ -3,8 +3,9 @@ import { OptionError, type Options, parseOptions } from "../bench/options.ts";
 import { rowNames } from "../bench/rows.ts";
 
 const defaults: Options = {
-  rounds: 3,
+  rounds: 5,
   seconds: 2,
+  sustained: 60,
   rows: rowNames(),
   products: undefined,
   variants: [],
@@ -14,19 +15,36 @@ const defaults: Options = {
 };
 
 describe("options of the benchmark", () => {
-  test("without options everything is measured in three rounds", () => {
+  test("without options everything is measured in five rounds", () => {
     expect(parseOptions([])).toEqual(defaults);
   });
 
   test("a quick run of chosen rows is short", () => {
     expect(
-      parseOptions(["--quick", "--rounds", "5", "--only", "throughput-1-up,rate", "--products", "bore,netaminity"]),
+      parseOptions(["--quick", "--rounds", "4", "--only", "throughput-1-up,rate", "--products", "bore,netaminity"]),
     ).toEqual({
       ...defaults,
-      rounds: 5,
+      rounds: 4,
       seconds: 0.7,
+      sustained: 10,
       rows: ["throughput-1-up", "rate-1", "rate-64"],
       products: ["bore", "netaminity"],
+    });
+  });
+
+  test("a quick run has fewer rounds, and few rows, plain and encrypted ones", () => {
+    const quick = parseOptions(["--quick"]);
+    if (typeof quick === "string") throw new Error(quick);
+    expect(quick).toEqual({ ...defaults, rounds: 3, seconds: 0.7, sustained: 10, rows: quick.rows });
+    expect(quick.rows.filter((row) => row.startsWith("tls-"))).toEqual(["tls-throughput-1-down", "tls-rate-64"]);
+    expect(quick.rows.filter((row) => !rowNames().includes(row))).toEqual([]);
+  });
+
+  test("new streams go on for as long as asked for", () => {
+    expect(parseOptions(["--only", "new-streams", "--sustained", "5"])).toEqual({
+      ...defaults,
+      sustained: 5,
+      rows: ["new-streams"],
     });
   });
 
@@ -59,6 +77,7 @@ describe("options of the benchmark", () => {
   test.each([
     ["--rounds", "many"],
     ["--seconds", "0"],
+    ["--sustained", "long"],
     ["--only", "throughput-9"],
     ["--variant", "nameless"],
     ["--soak", "long"],

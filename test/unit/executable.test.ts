@@ -160,7 +160,11 @@ test("a role runs as one process, restarted with the collector's options for a s
       .split("\0")
       .filter((entry) => entry.startsWith("BUN_JSC_"));
   await using proxy = await startProxy();
-  expect(option(proxy.process)).toEqual(["BUN_JSC_useConcurrentGC=0", "BUN_JSC_forceRAMSize=20000000"]);
+  expect(option(proxy.process)).toEqual([
+    "BUN_JSC_useConcurrentGC=0",
+    "BUN_JSC_forceRAMSize=20000000",
+    "BUN_JSC_numberOfGCMarkers=1",
+  ]);
   await using other = await startProxy([], { BUN_JSC_useConcurrentGC: "1" });
   expect(option(other.process)).toEqual(["BUN_JSC_useConcurrentGC=1"]);
 });
