@@ -3,14 +3,14 @@ import { homedir } from "node:os";
 import { delimiter, join } from "node:path";
 import { version } from "../config/version.ts";
 import { ExitError, errorText } from "../errors.ts";
-import { programCredentials } from "../operator/credential-program.ts";
-import { type Credentials, inClusterCredentials } from "../operator/credentials.ts";
-import { ApiError, CredentialsError, NotFoundError, UnreachableError } from "../operator/errors.ts";
-import { createKube } from "../operator/kube.ts";
-import { kubeconfigCredentials } from "../operator/kubeconfig.ts";
+import { programCredentials } from "../kube/credential-program.ts";
+import { type Credentials, inClusterCredentials } from "../kube/credentials.ts";
+import { ApiError, CredentialsError, NotFoundError, UnreachableError } from "../kube/errors.ts";
+import { createKube } from "../kube/kube.ts";
+import { kubeconfigCredentials } from "../kube/kubeconfig.ts";
+import { askPod, isDenied, PodSilentError, PodTimeoutError } from "../kube/pod-proxy.ts";
+import { type Resource, resources } from "../kube/resources.ts";
 import { createOperatorMetrics } from "../operator/metrics.ts";
-import { askPod, isDenied, PodSilentError, PodTimeoutError } from "../operator/pod-proxy.ts";
-import { type Resource, resources } from "../operator/resources.ts";
 import type { Found } from "./facts.ts";
 
 /** An answer of a pod, or how it failed to give one. */

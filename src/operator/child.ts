@@ -1,12 +1,12 @@
 import { hashOf, withHash } from "../desired/applied.ts";
+import { ConflictError, NotFoundError, RefusedError } from "../kube/errors.ts";
+import type { Kube } from "../kube/kube.ts";
+import { resourceOf } from "../kube/resources.ts";
 import type { ApplyFailure, ApplyFailureKind } from "../plan/observed.ts";
 import { controllerOf, isControlledBy } from "../plan/ownership.ts";
 import type { DesiredObject } from "../plan/plan.ts";
 import type { CachedObject, Caches } from "./caches.ts";
 import { isAsWanted, restoration } from "./compare.ts";
-import { ConflictError, NotFoundError, RefusedError } from "./errors.ts";
-import type { Kube } from "./kube.ts";
-import { resourceOf } from "./resources.ts";
 
 /** Writes single children. What is refused for good comes back as a failure, everything transient is thrown. */
 export interface ChildWriter {

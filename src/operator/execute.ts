@@ -1,10 +1,10 @@
+import { ConflictError, NotFoundError } from "../kube/errors.ts";
+import type { Kube } from "../kube/kube.ts";
+import { resourceOf } from "../kube/resources.ts";
 import type { ApplyFailure } from "../plan/observed.ts";
 import type { DesiredObject, ObjectRef } from "../plan/plan.ts";
 import type { Caches } from "./caches.ts";
 import { createChildWriter, takeIn } from "./child.ts";
-import { ConflictError, NotFoundError } from "./errors.ts";
-import type { Kube } from "./kube.ts";
-import { resourceOf } from "./resources.ts";
 
 /** The object that is being reconciled. */
 export interface Owner {

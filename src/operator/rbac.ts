@@ -1,5 +1,5 @@
-import type { Verb } from "./kube.ts";
-import { type Resource, resources } from "./resources.ts";
+import type { Verb } from "../kube/kube.ts";
+import { type Resource, resources } from "../kube/resources.ts";
 
 /** One rule of a Role or ClusterRole. */
 export interface PolicyRule {

@@ -1,6 +1,6 @@
+import type { Resource } from "../../src/kube/resources.ts";
+import { resourcePath } from "../../src/kube/resources.ts";
 import { groupVersion } from "../../src/names.ts";
-import type { Resource } from "../../src/operator/resources.ts";
-import { resourcePath } from "../../src/operator/resources.ts";
 import { ApiError, type ControlPlane } from "../support/cluster/index.ts";
 
 /** An object as tests look at it: whatever the API server answers. */
@@ -66,7 +66,7 @@ export function objectsOf(plane: ControlPlane, namespace: string): Objects {
     names: async (resource) => (await list(resource)).map((object) => object.metadata.name).sort(),
     create: async (object) => {
       const { kind, apiVersion } = object as Live;
-      const resource = (await import("../../src/operator/resources.ts")).resourceOf({ kind, apiVersion });
+      const resource = (await import("../../src/kube/resources.ts")).resourceOf({ kind, apiVersion });
       return plane.api.request<Live>(path(resource), { body: object });
     },
     patch: (resource, name, change, subresource) =>

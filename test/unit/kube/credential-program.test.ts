@@ -2,9 +2,9 @@ import { expect, test } from "bun:test";
 import { mkdtempDisposable } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { programCredentials } from "../../../src/operator/credential-program.ts";
-import { CredentialsError } from "../../../src/operator/errors.ts";
-import { kubeconfigCredentials } from "../../../src/operator/kubeconfig.ts";
+import { programCredentials } from "../../../src/kube/credential-program.ts";
+import { CredentialsError } from "../../../src/kube/errors.ts";
+import { kubeconfigCredentials } from "../../../src/kube/kubeconfig.ts";
 
 const exec = (script: string, env: { name: string; value: string }[] = []) => ({
   apiVersion: "client.authentication.k8s.io/v1",

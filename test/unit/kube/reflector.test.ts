@@ -1,10 +1,10 @@
 import { expect, test } from "bun:test";
+import { startReflector, type WatchTiming } from "../../../src/kube/cache.ts";
+import { createKube, type KubeObject } from "../../../src/kube/kube.ts";
+import { resources } from "../../../src/kube/resources.ts";
+import { createStore } from "../../../src/kube/store.ts";
 import { createLog } from "../../../src/log.ts";
-import { startReflector, type WatchTiming } from "../../../src/operator/cache.ts";
-import { createKube, type KubeObject } from "../../../src/operator/kube.ts";
 import { createOperatorMetrics } from "../../../src/operator/metrics.ts";
-import { resources } from "../../../src/operator/resources.ts";
-import { createStore } from "../../../src/operator/store.ts";
 import { waitFor } from "../../support/cluster/wait.ts";
 
 const deadline = { deadline: 10_000, interval: 5 };

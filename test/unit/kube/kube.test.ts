@@ -1,5 +1,5 @@
 import { expect, test } from "bun:test";
-import type { Credentials } from "../../../src/operator/credentials.ts";
+import type { Credentials } from "../../../src/kube/credentials.ts";
 import {
   ApiError,
   ConflictError,
@@ -8,10 +8,10 @@ import {
   RefusedError,
   StoppedError,
   UnreachableError,
-} from "../../../src/operator/errors.ts";
-import { createKube } from "../../../src/operator/kube.ts";
+} from "../../../src/kube/errors.ts";
+import { createKube } from "../../../src/kube/kube.ts";
+import { resources } from "../../../src/kube/resources.ts";
 import { createOperatorMetrics } from "../../../src/operator/metrics.ts";
-import { resources } from "../../../src/operator/resources.ts";
 
 /** A server that answers as told, and a client for it. Real API servers do not fail on command. */
 function rig(answer: (request: Request, count: number) => Response | Promise<Response>) {

@@ -4,9 +4,9 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { stringify } from "yaml";
 import { errorText } from "../../../src/errors.ts";
-import { inClusterCredentials } from "../../../src/operator/credentials.ts";
-import { CredentialsError } from "../../../src/operator/errors.ts";
-import { kubeconfigCredentials } from "../../../src/operator/kubeconfig.ts";
+import { inClusterCredentials } from "../../../src/kube/credentials.ts";
+import { CredentialsError } from "../../../src/kube/errors.ts";
+import { kubeconfigCredentials } from "../../../src/kube/kubeconfig.ts";
 
 async function folderWith(files: Record<string, string>) {
   const folder = await mkdtempDisposable(join(tmpdir(), "netaminity-credentials-"));

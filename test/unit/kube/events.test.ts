@@ -1,7 +1,7 @@
 import { expect, test } from "bun:test";
+import { createEventRecorder } from "../../../src/kube/events.ts";
+import type { Kube } from "../../../src/kube/kube.ts";
 import { createLog } from "../../../src/log.ts";
-import { createEventRecorder } from "../../../src/operator/events.ts";
-import type { Kube } from "../../../src/operator/kube.ts";
 import { createOperatorMetrics } from "../../../src/operator/metrics.ts";
 
 const owner = {

@@ -1,8 +1,8 @@
 import type { KubernetesObject } from "@kubernetes/client-node";
 import { fieldManager } from "../names.ts";
+import type { OperatorMetrics } from "../operator/metrics.ts";
 import type { Credentials } from "./credentials.ts";
 import { ApiError, apiError, type StatusBody, StoppedError, UnreachableError } from "./errors.ts";
-import type { OperatorMetrics } from "./metrics.ts";
 import { type Resource, resourceOf, resourcePath } from "./resources.ts";
 
 /** An object as the API server sends it, in its JSON form (times are strings). */

@@ -1,9 +1,9 @@
 import { errorText } from "../errors.ts";
 import type { Log } from "../log.ts";
+import type { Owner } from "../operator/execute.ts";
+import type { OperatorMetrics } from "../operator/metrics.ts";
 import type { EventNote } from "../plan/plan.ts";
-import type { Owner } from "./execute.ts";
 import type { Kube } from "./kube.ts";
-import type { OperatorMetrics } from "./metrics.ts";
 import { resources } from "./resources.ts";
 
 /** Records Kubernetes Events. Never waits for the API server and never fails: an Event is worth no retry. */

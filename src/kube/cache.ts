@@ -1,8 +1,8 @@
 import type { Log } from "../log.ts";
+import type { OperatorMetrics } from "../operator/metrics.ts";
 import { backoffDelay, pause } from "./backoff.ts";
 import { ApiError, GoneError, StoppedError, UnreachableError } from "./errors.ts";
 import type { Kube, KubeObject } from "./kube.ts";
-import type { OperatorMetrics } from "./metrics.ts";
 import type { Resource } from "./resources.ts";
 import type { Store } from "./store.ts";
 import { createLineSplitter, parseWatchEvent, watchError } from "./watch-stream.ts";
