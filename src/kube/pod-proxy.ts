@@ -1,6 +1,6 @@
-import type { Credentials } from "./credentials.ts";
-import { ApiError, apiError, type StatusBody, UnreachableError } from "./errors.ts";
-import { resourcePath, resources } from "./resources.ts";
+import { apiError, type StatusBody } from "./errors.ts";
+import type { Kube } from "./kube.ts";
+import { builtIn } from "./resources.ts";
 
 /** One HTTP request to a port of a pod, sent by the API server: it reaches pods that this machine does not. Needs the right to get `pods/proxy`. */
 export interface PodRequest {
@@ -25,51 +25,30 @@ export class PodSilentError extends Error {
   override readonly name = "PodSilentError";
 }
 
-/** No answer within the time of the request: of the API server, or of the pod behind it. */
-export class PodTimeoutError extends Error {
-  override readonly name = "PodTimeoutError";
-}
-
-const maxBody = 1024 * 1024;
+const maxBytes = 1024 * 1024;
 /** How the API server begins the message of its own failure to reach the pod (apimachinery, `proxy` subresources). */
 const ownFailure = "error trying to reach service: ";
 
-/** Throws PodSilentError, PodTimeoutError, ApiError (no such pod, not allowed) or UnreachableError (no API server). */
-export async function askPod(credentials: Credentials, request: PodRequest): Promise<PodAnswer> {
-  const { namespace, pod, port, path, timeout } = request;
-  const place = { namespace, name: `${pod}:${port}`, subresource: `proxy${path}` };
-  const call = `get pods/proxy ${namespace}/${pod}:${port}${path}`;
-  const signal = AbortSignal.timeout(timeout);
-  const authorization = credentials.authorization();
-  let response: Response;
-  let body: string;
-  try {
-    response = await fetch(credentials.server + resourcePath(resources.pod, place), {
-      headers: authorization === undefined ? {} : { authorization },
-      tls: credentials.tls(),
-      redirect: "manual",
-      signal,
-    });
-    body = await readBounded(response);
-  } catch (cause) {
-    if (signal.aborted) throw new PodTimeoutError(`${call}: no answer within ${timeout} ms`, { cause });
-    throw new UnreachableError(`${call}: no answer from the API server`, { cause });
-  }
+/** Throws PodSilentError, TimedOutError, ApiError (no such pod, not allowed) or UnreachableError (no API server). */
+export async function askPod(kube: Kube, { namespace, pod, port, path, timeout }: PodRequest): Promise<PodAnswer> {
+  const name = `${pod}:${port}`;
+  const response = await kube.exchange({
+    verb: "get",
+    resource: builtIn.pod,
+    namespace,
+    name,
+    subresource: "proxy",
+    path,
+    accept: "*/*",
+    timeout,
+    maxBytes,
+  });
+  const body = await response.text();
   const status = statusOf(body);
   if (status === undefined) return { status: response.status, body };
   const { message = "" } = status;
   if (message.startsWith(ownFailure)) throw new PodSilentError(message.slice(ownFailure.length));
-  throw apiError(response.status, status, call);
-}
-
-async function readBounded(response: Response): Promise<string> {
-  const decoder = new TextDecoder();
-  let text = "";
-  for await (const chunk of response.body ?? []) {
-    text += decoder.decode(chunk, { stream: true });
-    if (text.length >= maxBody) break;
-  }
-  return text;
+  throw apiError(response.status, status, `get pods/proxy ${namespace}/${name}${path}`);
 }
 
 /** The answer as a `Status` of the API server; undefined when it is the pod's. */
@@ -81,9 +60,4 @@ function statusOf(body: string): StatusBody | undefined {
   } catch {
     return undefined;
   }
-}
-
-/** Whether the failure says that the caller may not do this, or is nobody. */
-export function isDenied(error: unknown): error is ApiError {
-  return error instanceof ApiError && (error.code === 401 || error.code === 403);
 }

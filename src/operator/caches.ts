@@ -1,6 +1,6 @@
 import { type Reflector, startReflector, type WatchTiming } from "../kube/cache.ts";
 import type { Kube, KubeObject } from "../kube/kube.ts";
-import { type Resource, resources } from "../kube/resources.ts";
+import type { Resource } from "../kube/resources.ts";
 import { type Change, createStore, type Origin, type Store } from "../kube/store.ts";
 import type { Log } from "../log.ts";
 import { labels } from "../names.ts";
@@ -19,6 +19,7 @@ import {
   keptPaths,
 } from "./keep.ts";
 import type { OperatorMetrics } from "./metrics.ts";
+import { resources } from "./resources.ts";
 
 export interface CachesOptions {
   kube: Kube;

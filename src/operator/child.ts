@@ -1,12 +1,12 @@
 import { hashOf, withHash } from "../desired/applied.ts";
 import { ConflictError, NotFoundError, RefusedError } from "../kube/errors.ts";
 import type { Kube } from "../kube/kube.ts";
-import { resourceOf } from "../kube/resources.ts";
 import type { ApplyFailure, ApplyFailureKind } from "../plan/observed.ts";
 import { controllerOf, isControlledBy } from "../plan/ownership.ts";
 import type { DesiredObject } from "../plan/plan.ts";
 import type { CachedObject, Caches } from "./caches.ts";
 import { isAsWanted, restoration } from "./compare.ts";
+import { resourceOf } from "./resources.ts";
 
 /** Writes single children. What is refused for good comes back as a failure, everything transient is thrown. */
 export interface ChildWriter {
@@ -45,7 +45,7 @@ export function createChildWriter(kube: Kube, caches: Caches): ChildWriter {
       // Metadata is all that will ever be applied to it, so the hash is of that.
       const { metadata } = withHash({ apiVersion, kind, metadata: desired.metadata });
       try {
-        takeIn(caches, await kube.create<CachedObject>({ ...desired, metadata }, signal));
+        takeIn(caches, await kube.create<CachedObject>(resourceOf(desired), { ...desired, metadata }, signal));
       } catch (error) {
         if (error instanceof RefusedError) {
           return refusal(desired, error);
@@ -72,7 +72,7 @@ export function createChildWriter(kube: Kube, caches: Caches): ChildWriter {
       try {
         const uid = live?.metadata.uid;
         const body = uid === undefined ? wanted : { ...wanted, metadata: { ...wanted.metadata, uid } };
-        await settle(wanted, takeIn(caches, await kube.apply<CachedObject>(body, signal)), signal);
+        await settle(wanted, takeIn(caches, await kube.apply<CachedObject>(resourceOf(wanted), body, signal)), signal);
         return undefined;
       } catch (error) {
         if (!(error instanceof RefusedError)) {

@@ -6,7 +6,7 @@ import { createKube, type Kube } from "../kube/kube.ts";
 import { type LeaderTiming, leaseClient, runLeader } from "../kube/leader.ts";
 import { createQueue, type Queue } from "../kube/queue.ts";
 import type { Log } from "../log.ts";
-import { labels } from "../names.ts";
+import { apiGroup, fieldManager, labels } from "../names.ts";
 import type { PlanSettings, ProxyInput } from "../plan/observed.ts";
 import { type ProbeAddress, podsToProbe } from "../plan/probe.ts";
 import { type Caches, ofWorkload, startCaches } from "./caches.ts";
@@ -53,6 +53,7 @@ export function startOperator(options: OperatorOptions): Operator {
     credentials: options.credentials,
     metrics,
     userAgent: `netaminity-operator/${options.version}`,
+    fieldManager,
   });
   const stopping = new AbortController();
   const { signal } = stopping;
@@ -161,7 +162,7 @@ async function work({
   const reconcile = createReconcile({
     sources: { caches, secrets, probes: prober, settings },
     executor: createExecutor(kube, caches),
-    events: createEventRecorder({ kube, metrics, log, instance: hostname() }),
+    events: createEventRecorder({ kube, metrics, log, controller: `${apiGroup}/operator`, instance: hostname() }),
   });
   const controller = {
     queue,

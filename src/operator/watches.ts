@@ -1,4 +1,4 @@
-import { type OwnKind, ownKindOf } from "../kube/resources.ts";
+import { type OwnKind, ownKindOf } from "../api/own-kinds.ts";
 import type { Change, Origin } from "../kube/store.ts";
 import { apiGroup, labels } from "../names.ts";
 import { controllerOf } from "../plan/ownership.ts";

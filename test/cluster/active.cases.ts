@@ -1,5 +1,5 @@
 import { describe, expect, test } from "bun:test";
-import { resources } from "../../src/kube/resources.ts";
+import { resources } from "../../src/operator/resources.ts";
 import {
   createNode,
   localAddresses,

@@ -1,6 +1,7 @@
 import { describe, expect, test } from "bun:test";
-import { type Resource, resources } from "../../src/kube/resources.ts";
+import type { Resource } from "../../src/kube/resources.ts";
 import { apiGroup } from "../../src/names.ts";
+import { resources } from "../../src/operator/resources.ts";
 import { runPods } from "./kubelet.ts";
 import { conditionOf, makeProxy, makeSecret, makeTarget, makeTunnel } from "./objects.ts";
 import { type Site, startSite, untilAtRest } from "./site.ts";

@@ -2,7 +2,7 @@ import { describe, expect, test } from "bun:test";
 import { readFile, writeFile } from "node:fs/promises";
 import { parse, stringify } from "yaml";
 import { kubeconfigCredentials } from "../../src/kube/kubeconfig.ts";
-import { resources } from "../../src/kube/resources.ts";
+import { resources } from "../../src/operator/resources.ts";
 import { runPods } from "./kubelet.ts";
 import { conditionOf, type Live, makeTunnel } from "./objects.ts";
 import { leads, type Site, startSite, untilAtRest } from "./site.ts";

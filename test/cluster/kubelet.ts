@@ -1,5 +1,5 @@
-import { resources } from "../../src/kube/resources.ts";
 import { labels } from "../../src/names.ts";
+import { resources } from "../../src/operator/resources.ts";
 import { run } from "../support/cluster/command.ts";
 import { type ControlPlane, waitFor } from "../support/cluster/index.ts";
 import type { Live, Objects } from "./objects.ts";

@@ -66,7 +66,7 @@ export function objectsOf(plane: ControlPlane, namespace: string): Objects {
     names: async (resource) => (await list(resource)).map((object) => object.metadata.name).sort(),
     create: async (object) => {
       const { kind, apiVersion } = object as Live;
-      const resource = (await import("../../src/kube/resources.ts")).resourceOf({ kind, apiVersion });
+      const resource = (await import("../../src/operator/resources.ts")).resourceOf({ kind, apiVersion });
       return plane.api.request<Live>(path(resource), { body: object });
     },
     patch: (resource, name, change, subresource) =>

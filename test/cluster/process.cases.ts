@@ -1,7 +1,7 @@
 import { describe, expect, test } from "bun:test";
 import { writeFile } from "node:fs/promises";
-import { resources } from "../../src/kube/resources.ts";
 import { leaseName } from "../../src/operator/rbac.ts";
+import { resources } from "../../src/operator/resources.ts";
 import { startProcess } from "../support/process.ts";
 import { runPods } from "./kubelet.ts";
 import { conditionOf, makeTunnel } from "./objects.ts";

@@ -1,5 +1,5 @@
 import { describe, expect, test } from "bun:test";
-import { resources } from "../../src/kube/resources.ts";
+import { resources } from "../../src/operator/resources.ts";
 import { runPods } from "./kubelet.ts";
 import { conditionOf, makeProxy, makeSecret, makeTarget, makeTunnel } from "./objects.ts";
 import { type Site, startSite, untilAtRest } from "./site.ts";

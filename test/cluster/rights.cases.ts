@@ -1,7 +1,7 @@
 import { describe, expect, test } from "bun:test";
-import { resources } from "../../src/kube/resources.ts";
 import { labels } from "../../src/names.ts";
 import { type PolicyRule, rbac } from "../../src/operator/rbac.ts";
+import { resources } from "../../src/operator/resources.ts";
 import { localAddresses, nextAddress, runPods } from "./kubelet.ts";
 import { conditionOf, makeProxy, makeSecret, makeTunnel } from "./objects.ts";
 import { type Site, startSite } from "./site.ts";

@@ -1,6 +1,6 @@
 import { describe, expect, test } from "bun:test";
-import { resources } from "../../src/kube/resources.ts";
 import { labels } from "../../src/names.ts";
+import { resources } from "../../src/operator/resources.ts";
 import { runPods } from "./kubelet.ts";
 import { conditionOf, type Live, makeTunnel, type Objects } from "./objects.ts";
 import { startSite, untilAtRest } from "./site.ts";

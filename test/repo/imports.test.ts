@@ -11,8 +11,10 @@ const allowed: Readonly<Record<string, readonly string[]>> = {
   api: ["endpoint.ts", "errors.ts", "names.ts"],
   desired: ["api", "endpoint.ts", "names.ts"],
   plan: ["api", "desired", "endpoint.ts", "names.ts", "secret-text.ts"],
-  operator: ["api", "desired", "endpoint.ts", "errors.ts", "log.ts", "metrics.ts", "names.ts", "plan"],
-  // Its own I/O is in examine-by-hand.ts (agent) and cluster.ts (operator): see below.
+  // Knows Kubernetes, and nothing of our kinds.
+  kube: ["errors.ts", "log.ts"],
+  operator: ["api", "desired", "endpoint.ts", "errors.ts", "kube", "log.ts", "metrics.ts", "names.ts", "plan"],
+  // Its own I/O is in examine-by-hand.ts (agent) and cluster.ts (kube): see below.
   doctor: [
     "agent",
     "api",
@@ -20,8 +22,8 @@ const allowed: Readonly<Record<string, readonly string[]>> = {
     "desired",
     "endpoint.ts",
     "errors.ts",
+    "kube",
     "names.ts",
-    "operator",
     "plan",
     "secret-text.ts",
     "via.ts",
@@ -35,6 +37,7 @@ const allowed: Readonly<Record<string, readonly string[]>> = {
     "endpoint.ts",
     "errors.ts",
     "health.ts",
+    "kube",
     "log.ts",
     "metrics.ts",
     "names.ts",
@@ -66,9 +69,9 @@ test("files directly in src import only each other, except the entry", () => {
 });
 
 test("the doctor asks agents in one file and the API server in another; all that decides is pure", () => {
-  const inputs = all.filter(({ from, to }) => partOf(from) === "doctor" && ["agent", "operator"].includes(partOf(to)));
+  const inputs = all.filter(({ from, to }) => partOf(from) === "doctor" && ["agent", "kube"].includes(partOf(to)));
   expect([...new Set(inputs.map(({ from, to }) => `${from}: ${partOf(to)}`))]).toEqual([
-    "src/doctor/cluster.ts: operator",
+    "src/doctor/cluster.ts: kube",
     "src/doctor/examine-by-hand.ts: agent",
   ]);
 });
@@ -91,18 +94,18 @@ test("values of the Kubernetes client are loaded by the operator's own files onl
 });
 
 test.each(["src/main.ts", "src/commands/root.ts", "src/commands/proxy.ts", "src/commands/target.ts"])(
-  "%s loads neither the Kubernetes client nor the operator nor the doctor",
+  "%s loads neither a Kubernetes client nor the operator nor the doctor",
   (entry) => {
     const loaded = loadedWith(entry, imports);
     expect(loaded.size).toBeGreaterThan(1);
-    const heavy = ["api", "operator", "doctor"];
+    const heavy = ["api", "kube", "operator", "doctor"];
     const wrong = [...loaded].filter(([path]) => path.startsWith("@kubernetes/") || heavy.includes(partOf(path)));
     expect(wrong.map(([path, by]) => `${path} by ${by}`)).toEqual([]);
   },
 );
 
 test("the check itself sees what is loaded: the operator's command reaches the client of the API server", () => {
-  expect([...loadedWith("src/commands/operator.ts", imports).keys()]).toContain("src/operator/kube.ts");
+  expect([...loadedWith("src/commands/operator.ts", imports).keys()]).toContain("src/kube/kube.ts");
 });
 
 test("packages are those of package.json, and each of them is used", () => {
