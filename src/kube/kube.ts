@@ -130,7 +130,7 @@ function describe(call: Call): string {
   return `${call.verb} ${resourceName(call)}${place === "" ? "" : ` ${place}`}${call.path ?? ""}`;
 }
 
-/** As in RBAC rules: `tunnels/status` for a subresource. */
+/** As in RBAC rules: `pods/log` for a subresource. */
 function resourceName(call: Call): string {
   return call.subresource === undefined ? call.resource.plural : `${call.resource.plural}/${call.subresource}`;
 }
@@ -175,7 +175,8 @@ async function sendOnce({ credentials, metrics, userAgent }: KubeOptions, call: 
     call.signal?.throwIfAborted();
     const response = await fetch(url(credentials.server, call), {
       method: methods[call.verb],
-      headers: headersOf(call, credentials.authorization(), userAgent),
+      headers: { ...headersOf(call, credentials.authorization(), userAgent), ...credentials.headers },
+      ...(credentials.proxy === undefined ? {} : { proxy: credentials.proxy }),
       ...(call.body === undefined ? {} : { body: JSON.stringify(call.body) }),
       signal: abort.signal,
       tls: credentials.tls(),

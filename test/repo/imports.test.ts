@@ -1,6 +1,7 @@
 import { describe, expect, test } from "bun:test";
 import manifest from "../../package.json" with { type: "json" };
 import { type Import, importsOf, loadedWith, sourceImports } from "./imports.ts";
+import { textOf } from "./sources.ts";
 
 const imports = await sourceImports();
 const all = [...imports.values()].flat();
@@ -86,11 +87,19 @@ test("relative imports lead to files that are there, with their suffix", () => {
   expect(missing.map(describeImport)).toEqual([]);
 });
 
-test("values of the Kubernetes client are loaded by the operator's own files only", () => {
-  const wrong = all.filter(
-    ({ from, to, typeOnly }) => to.startsWith("@kubernetes/") && !typeOnly && partOf(from) !== "operator",
-  );
-  expect(wrong.map(describeImport)).toEqual([]);
+test("of packages that are needed only for development, types alone are imported", () => {
+  const packages = Object.keys(manifest.devDependencies);
+  const wrong = all.filter(({ to, typeOnly }) => !typeOnly && packages.some((name) => `${to}/`.startsWith(`${name}/`)));
+  expect(wrong.filter(({ to }) => to !== "bun").map(describeImport)).toEqual([]);
+  expect(all.some(({ to, typeOnly }) => typeOnly && to === "@kubernetes/client-node")).toBe(true);
+});
+
+test("kube knows nothing of our kinds", async () => {
+  const files = [...imports.keys()].filter((path) => partOf(path) === "kube");
+  expect(files.length).toBeGreaterThan(10);
+  const texts = await Promise.all(files.map(async (path) => [path, await textOf(path)] as const));
+  // The word is also that of subresources, `pods/proxy`, so not Proxy.
+  expect(texts.filter(([, text]) => /netaminity|tunnel/i.test(text)).map(([path]) => path)).toEqual([]);
 });
 
 test.each(["src/main.ts", "src/commands/root.ts", "src/commands/proxy.ts", "src/commands/target.ts"])(
@@ -110,6 +119,7 @@ test("the check itself sees what is loaded: the operator's command reaches the c
 
 test("packages are those of package.json, and each of them is used", () => {
   const packages = all
+    .filter(({ typeOnly }) => !typeOnly)
     .map(({ to }) => /^(@[^/]+\/[^/]+|[^./@][^/]*)/.exec(to)?.[0])
     .filter(
       (name) => name !== undefined && !["src", "bun", "package.json"].includes(name) && !/^(node|bun):/.test(name),
