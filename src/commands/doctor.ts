@@ -8,8 +8,8 @@ import { examineProxy, examineTarget, examineTunnel } from "../doctor/examine.ts
 import { examineByHand } from "../doctor/examine-by-hand.ts";
 import { type ProxyFacts, seen } from "../doctor/facts.ts";
 import { proxyPath, targetPath, tunnelPath } from "../doctor/paths.ts";
-import { probe } from "../doctor/probe.ts";
 import { diagnosisJson, diagnosisText } from "../doctor/report.ts";
+import { probe } from "../doctor/tunnel-probe.ts";
 import { createLog } from "../log.ts";
 import { openSecrets } from "../secret.ts";
 import { proxyVariable } from "../via.ts";
