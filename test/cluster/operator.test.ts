@@ -11,6 +11,7 @@ import "./rest.cases.ts";
 import "./rights.cases.ts";
 import "./faults.cases.ts";
 import "./doctor.cases.ts";
+import "./kubeconfig.cases.ts";
 import "./examples.cases.ts";
 import "./process.cases.ts";
 
