@@ -157,6 +157,24 @@ describe("the Containerfile", () => {
     expect(missing).toEqual([]);
   });
 
+  test("shows scanners the packages of the product and Bun, and not what only developers need", async () => {
+    const text = await Bun.file(join(repository, "Containerfile")).text();
+    const [, build = ""] = text.split(/^ARG BUILDKIT_SBOM_SCAN_STAGE=true$/m);
+    expect(build.split(/^FROM /m)[0]?.trimEnd()).toEndWith(
+      [
+        " && mv node_modules/bun /bun \\",
+        " && npm prune --omit=dev --ignore-scripts --no-audit --no-fund --offline \\",
+        " && mv /bun node_modules/bun",
+      ].join("\n"),
+    );
+    const parts = Object.keys(packageFile.dependencies);
+    expect(parts).not.toContain("@kubernetes/client-node");
+    const lock = await Bun.file(join(repository, "package-lock.json")).json();
+    const shown = Object.entries<{ dev?: boolean }>(lock.packages).filter(([, { dev }]) => !dev);
+    expect(shown.map(([path]) => path).filter((path) => /undici|\/ws$|tar-fs|openid/.test(path))).toEqual([]);
+    expect(shown.length).toBeLessThan(15);
+  });
+
   test("copies only files that exist, runs as 65532 and starts the executable", async () => {
     const text = await Bun.file(join(repository, "Containerfile")).text();
     const copied = [...text.matchAll(/^COPY (?!--from)(.+) \S+$/gm)].flatMap(([, paths = ""]) => paths.split(" "));

@@ -39,6 +39,7 @@ test("whatever the pod answers is an answer: refusals, redirects, and what looks
   const answers: [Response, number, string][] = [
     [new Response("fine"), 200, "fine"],
     [new Response("no session", { status: 503, headers: { "retry-after": "1" } }), 503, "no session"],
+    [new Response(null, { status: 204 }), 204, ""],
     [new Response("log in", { status: 401 }), 401, "log in"],
     [new Response("", { status: 302, headers: { location: "http://127.0.0.1:1/" } }), 302, ""],
     [Response.json({ kind: "Status" }, { status: 500 }), 500, '{"kind":"Status"}'],
