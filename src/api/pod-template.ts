@@ -2,7 +2,7 @@ import { z } from "zod";
 import { consumerPort, rendezvousPort } from "../names.ts";
 import { checked, port, type Rule, text, textMap } from "./fields.ts";
 import { resources } from "./resources.ts";
-import { affinity, tolerations, topologySpreadConstraints } from "./scheduling.ts";
+import { affinity, oneValue, tolerations, topologySpreadConstraints } from "./scheduling.ts";
 import { containerSecurityContext, podSecurityContext } from "./security.ts";
 
 const distributeByNodes = z
@@ -20,7 +20,9 @@ const fields = {
   healthPort: port(
     "Port of /healthz, /readyz and /metrics; 8080 when absent. Change it when pods with hostNetwork meet on one node.",
   ).exactOptional(),
-  nodeSelector: z.record(z.string(), z.string().max(63)).exactOptional().describe("Labels that a node must have."),
+  nodeSelector: oneValue(
+    z.record(z.string(), z.string().max(63)).describe("Labels that a node must have."),
+  ).exactOptional(),
   tolerations: tolerations.exactOptional(),
   affinity: affinity.exactOptional(),
   topologySpreadConstraints: topologySpreadConstraints.exactOptional(),

@@ -4,6 +4,10 @@ const list = <S extends z.ZodType>(item: S, description: string) => z.array(item
 const atomic = <S extends z.ZodType>(schema: S): S =>
   schema.meta({ ...schema.meta(), "x-kubernetes-list-type": "atomic" });
 
+/** A map that a server-side apply replaces, as Kubernetes' own selectors: one more entry would change what the others mean. */
+export const oneValue = <S extends z.ZodType>(schema: S): S =>
+  schema.meta({ ...schema.meta(), "x-kubernetes-map-type": "atomic" });
+
 const labelSelector = (description: string) =>
   z
     .strictObject({

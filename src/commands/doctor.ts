@@ -1,4 +1,3 @@
-import { defineCommand } from "citty";
 import { doctorRole, type Patient } from "../config/doctor.ts";
 import type { Values } from "../config/table.ts";
 import { byHandPath } from "../doctor/by-hand-checks.ts";
@@ -8,25 +7,17 @@ import { examineProxy, examineTarget, examineTunnel } from "../doctor/examine.ts
 import { examineByHand } from "../doctor/examine-by-hand.ts";
 import { type ProxyFacts, seen } from "../doctor/facts.ts";
 import { proxyPath, targetPath, tunnelPath } from "../doctor/paths.ts";
-import { probe } from "../doctor/probe.ts";
 import { diagnosisJson, diagnosisText } from "../doctor/report.ts";
+import { probe } from "../doctor/tunnel-probe.ts";
 import { createLog } from "../log.ts";
 import { openSecrets } from "../secret.ts";
 import { proxyVariable } from "../via.ts";
 import { print } from "./print.ts";
-import { answeredHelp, meantVia, settingsOf } from "./settings.ts";
+import { meantVia, settingsOf } from "./settings.ts";
 
 type Settings = Values<typeof doctorRole.settings>;
 
-export const doctorCommand = defineCommand({
-  meta: { name: doctorRole.name, description: doctorRole.summary },
-  run: ({ rawArgs }) => runDoctor(rawArgs),
-});
-
-async function runDoctor(args: readonly string[]): Promise<void> {
-  if (answeredHelp(doctorRole, args)) {
-    return;
-  }
+export async function runDoctor(args: readonly string[]): Promise<void> {
   const settings = settingsOf(doctorRole, args);
   const diagnosis = await (settings.object === undefined ? byHand(settings) : inCluster(settings.object, settings));
   const colors = process.stdout.isTTY === true && !process.env.NO_COLOR;

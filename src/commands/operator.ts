@@ -1,34 +1,25 @@
-import { defineCommand } from "citty";
 import { operatorRole } from "../config/operator.ts";
 import type { Values } from "../config/table.ts";
 import { version } from "../config/version.ts";
 import { formatHostPort } from "../endpoint.ts";
 import { errorText, StartError } from "../errors.ts";
 import { type HealthServer, startHealth } from "../health.ts";
+import { type Credentials, inClusterCredentials } from "../kube/credentials.ts";
+import { CredentialsError } from "../kube/errors.ts";
+import { kubeconfigCredentials } from "../kube/kubeconfig.ts";
 import type { Log } from "../log.ts";
-import { type Credentials, inClusterCredentials } from "../operator/credentials.ts";
-import { CredentialsError } from "../operator/errors.ts";
-import { kubeconfigCredentials } from "../operator/kubeconfig.ts";
 import { type Operator, startOperator } from "../operator/run.ts";
 import type { PlanSettings } from "../plan/observed.ts";
 import { listenForStop } from "./lifetime.ts";
 import { resolveListen } from "./listen.ts";
-import { answeredHelp, settingsAndLog } from "./settings.ts";
+import { settingsAndLog } from "./settings.ts";
 
 type Settings = Values<typeof operatorRole.settings>;
-
-export const operatorCommand = defineCommand({
-  meta: { name: operatorRole.name, description: operatorRole.summary },
-  run: ({ rawArgs }) => runOperator(rawArgs),
-});
 
 /** Longest time that stopping may take, in milliseconds; the lease then runs out by itself. */
 const stopTimeout = 10_000;
 
-async function runOperator(args: readonly string[]): Promise<void> {
-  if (answeredHelp(operatorRole, args)) {
-    return;
-  }
+export async function runOperator(args: readonly string[]): Promise<void> {
   const stop = listenForStop();
   const { settings, log } = settingsAndLog(operatorRole, args);
   const healthListen = await resolveListen("health-listen", settings.healthListen, log);

@@ -1,4 +1,3 @@
-import { defineCommand } from "citty";
 import { reportGuarantees } from "../agent/net/guarantees.ts";
 import { startProxy } from "../agent/proxy/proxy.ts";
 import { proxyRole } from "../config/proxy.ts";
@@ -7,17 +6,9 @@ import { createMetrics } from "../metrics.ts";
 import { listenForStop } from "./lifetime.ts";
 import { resolveListen } from "./listen.ts";
 import { serveUntilStopped } from "./serve.ts";
-import { agentSecrets, answeredHelp, settingsAndLog } from "./settings.ts";
+import { agentSecrets, settingsAndLog } from "./settings.ts";
 
-export const proxyCommand = defineCommand({
-  meta: { name: proxyRole.name, description: proxyRole.summary },
-  run: ({ rawArgs }) => runProxy(rawArgs),
-});
-
-async function runProxy(args: readonly string[]): Promise<void> {
-  if (answeredHelp(proxyRole, args)) {
-    return;
-  }
+export async function runProxy(args: readonly string[]): Promise<void> {
   const stop = listenForStop();
   const { settings, log } = settingsAndLog(proxyRole, args);
   const { deadline, acceptProxyProtocol, encryption, drainTimeout } = settings;

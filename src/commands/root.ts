@@ -1,5 +1,5 @@
 import { defineCommand, runCommand } from "citty";
-import { rootHelp } from "../config/help.ts";
+import { roleHelp, rootHelp } from "../config/help.ts";
 import { suggestion } from "../config/nearest.ts";
 import { roles, tools } from "../config/roles.ts";
 import { variableOf } from "../config/table.ts";
@@ -8,18 +8,27 @@ import { ExitError, errorText, stackOf, UsageError } from "../errors.ts";
 import { endOnDefect } from "./defects.ts";
 import { isCompleter, programName } from "./program.ts";
 
-/** The command tree. Each command is loaded only when it is asked for: proxy and target must not pay for the others. */
-const subCommands = {
-  operator: async () => (await import("./operator.ts")).operatorCommand,
-  proxy: async () => (await import("./proxy.ts")).proxyCommand,
-  target: async () => (await import("./target.ts")).targetCommand,
-  doctor: async () => (await import("./doctor.ts")).doctorCommand,
-  status: async () => (await import("./status.ts")).statusCommand,
-  manifest: async () => (await import("./manifest.ts")).manifestCommand,
-  completion: async () => (await import("./completion.ts")).completionCommand,
+/** What each command runs. It is loaded only when it is asked for: proxy and target must not pay for the others. */
+const runs: Readonly<Record<string, () => Promise<(args: readonly string[]) => Promise<void>>>> = {
+  operator: async () => (await import("./operator.ts")).runOperator,
+  proxy: async () => (await import("./proxy.ts")).runProxy,
+  target: async () => (await import("./target.ts")).runTarget,
+  doctor: async () => (await import("./doctor.ts")).runDoctor,
+  status: async () => (await import("./status.ts")).runStatus,
+  manifest: async () => (await import("./manifest.ts")).runManifest,
+  completion: async () => (await import("./completion.ts")).runCompletion,
 };
 
-const root = defineCommand({ meta: { name: "netaminity", version }, subCommands });
+/** The command tree. Flags and help come from the tables of settings: of them citty knows too little (docs/INTERNAL.md, "Decisions"). */
+const root = defineCommand({
+  meta: { name: "netaminity", version },
+  subCommands: Object.fromEntries(
+    Object.entries(runs).map(([name, load]) => [
+      name,
+      defineCommand({ meta: { name }, run: async ({ rawArgs }) => (await load())(rawArgs) }),
+    ]),
+  ),
+});
 
 /** Runs the command that the arguments name; a failure becomes one line on standard error and the exit code. */
 export async function runCommandLine(args: readonly string[]): Promise<void> {
@@ -29,7 +38,7 @@ export async function runCommandLine(args: readonly string[]): Promise<void> {
       await (await import("./kubectl-completion.ts")).answerKubectl(args);
       return;
     }
-    const answer = answerWithoutCommand(args);
+    const answer = answerAtOnce(args);
     if (answer === undefined) {
       await runCommand(root, { rawArgs: [...args] });
     } else {
@@ -40,21 +49,25 @@ export async function runCommandLine(args: readonly string[]): Promise<void> {
   }
 }
 
-/** What is printed when the first argument names no command; undefined when it does. */
-function answerWithoutCommand([first]: readonly string[]): string | undefined {
+/** Help and version, also behind a command; undefined when a command is to be run. Throws UsageError when the first argument names none. */
+function answerAtOnce([first, ...others]: readonly string[]): string | undefined {
   if (first === undefined || first === "--help" || first === "-h" || first === "help") {
     return rootHelp(roles, tools, version, programName());
   }
   if (first === "--version" || first === "-v" || first === "version") {
     return version;
   }
-  if (!Object.hasOwn(subCommands, first)) {
+  const command = [...roles, ...tools].find(({ name }) => name === first);
+  if (command === undefined) {
     const what = first.startsWith("-") ? "flag before a command" : "command";
     throw new UsageError(
-      `unknown ${what} ${JSON.stringify(first)}${suggestion(first, Object.keys(subCommands))}; accepted: ${Object.keys(subCommands).join(", ")}`,
+      `unknown ${what} ${JSON.stringify(first)}${suggestion(first, Object.keys(runs))}; accepted: ${Object.keys(runs).join(", ")}`,
     );
   }
-  return undefined;
+  if (others.includes("--help") || others.includes("-h")) {
+    return roleHelp(command, programName());
+  }
+  return others.includes("--version") ? version : undefined;
 }
 
 /** Prints why the process ends and returns its exit code. An error that nobody foresaw keeps its stack: it is a bug to be reported. */

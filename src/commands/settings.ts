@@ -1,27 +1,11 @@
-import { roleHelp } from "../config/help.ts";
 import { readSettings } from "../config/read.ts";
 import { allSettingNames } from "../config/roles.ts";
 import type { Role, Table, Values } from "../config/table.ts";
-import { version } from "../config/version.ts";
 import { errorText, stackOf, UsageError } from "../errors.ts";
 import { createLog, type Log, type LogFormat, type LogLevel } from "../log.ts";
 import { openSecrets } from "../secret.ts";
 import { parseVia, proxyVariable, type Via } from "../via.ts";
 import { endOnDefect } from "./defects.ts";
-import { programName } from "./program.ts";
-
-/** Answers `--help` and `--version` behind a role; true when it did. */
-export function answeredHelp(role: Role, args: readonly string[]): boolean {
-  if (args.includes("--help") || args.includes("-h")) {
-    process.stdout.write(`${roleHelp(role, programName())}\n`);
-    return true;
-  }
-  if (args.includes("--version")) {
-    process.stdout.write(`${version}\n`);
-    return true;
-  }
-  return false;
-}
 
 /**
  * Reads the settings of a role from the arguments and the process's environment, and makes the log that they ask for, which also takes the

@@ -1,4 +1,3 @@
-import { defineCommand } from "citty";
 import { statusRole } from "../config/status.ts";
 import { CannotAskError, openCluster } from "../doctor/cluster.ts";
 import { lookOver } from "../doctor/look-over.ts";
@@ -6,20 +5,12 @@ import { type Row, rowsOf } from "../doctor/overview.ts";
 import { overviewText } from "../doctor/overview-text.ts";
 import { listenForStop } from "./lifetime.ts";
 import { print } from "./print.ts";
-import { answeredHelp, settingsOf } from "./settings.ts";
-
-export const statusCommand = defineCommand({
-  meta: { name: statusRole.name, description: statusRole.summary },
-  run: ({ rawArgs }) => runStatus(rawArgs),
-});
+import { settingsOf } from "./settings.ts";
 
 /** Moves the cursor to the first line and clears what is below. */
 const clear = "\u001b[H\u001b[J";
 
-async function runStatus(args: readonly string[]): Promise<void> {
-  if (answeredHelp(statusRole, args)) {
-    return;
-  }
+export async function runStatus(args: readonly string[]): Promise<void> {
   const settings = settingsOf(statusRole, args);
   const cluster = openCluster(settings);
   const namespace = settings.allNamespaces ? undefined : (settings.namespace ?? cluster.namespace);

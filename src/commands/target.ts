@@ -1,4 +1,3 @@
-import { defineCommand } from "citty";
 import { reportGuarantees } from "../agent/net/guarantees.ts";
 import { startTarget } from "../agent/target/target.ts";
 import { targetRole } from "../config/target.ts";
@@ -7,17 +6,9 @@ import { createMetrics } from "../metrics.ts";
 import { listenForStop } from "./lifetime.ts";
 import { resolveListen } from "./listen.ts";
 import { serveUntilStopped } from "./serve.ts";
-import { agentSecrets, answeredHelp, meantVia, settingsAndLog } from "./settings.ts";
+import { agentSecrets, meantVia, settingsAndLog } from "./settings.ts";
 
-export const targetCommand = defineCommand({
-  meta: { name: targetRole.name, description: targetRole.summary },
-  run: ({ rawArgs }) => runTarget(rawArgs),
-});
-
-async function runTarget(args: readonly string[]): Promise<void> {
-  if (answeredHelp(targetRole, args)) {
-    return;
-  }
+export async function runTarget(args: readonly string[]): Promise<void> {
   const stop = listenForStop();
   const { settings, log } = settingsAndLog(targetRole, args);
   const { proxyEndpoint, endpoint, drainTimeout } = settings;

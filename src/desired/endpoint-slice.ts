@@ -2,9 +2,9 @@ import type { V1EndpointSlice } from "@kubernetes/client-node";
 import type { ProxyResource } from "../api/proxy.ts";
 import { apiGroup, rendezvousPort } from "../names.ts";
 import type { DesiredObject } from "./desired.ts";
+import { proxyLabels } from "./labels.ts";
 import { childMetadata } from "./metadata.ts";
 import { endpointSliceName, rendezvousServiceName } from "./names.ts";
-import { proxyLabels } from "./pair.ts";
 import { rendezvousPortName } from "./rendezvous-service.ts";
 
 export type AddressFamily = "IPv4" | "IPv6";

@@ -3,8 +3,8 @@ import type { PodTemplate } from "../api/pod-template.ts";
 import type { ProxyResource } from "../api/proxy.ts";
 import { consumerPort, rendezvousPort } from "../names.ts";
 import { type AgentSettings, deployment, encryptionSetting } from "./deployment.ts";
+import { proxyLabels } from "./labels.ts";
 import { proxyDeploymentName } from "./names.ts";
-import { proxyLabels } from "./pair.ts";
 import { selectorOf } from "./pod-template.ts";
 
 /** The proxy pods of a Proxy. */

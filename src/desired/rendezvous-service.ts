@@ -2,9 +2,9 @@ import type { V1Service } from "@kubernetes/client-node";
 import type { ProxyResource } from "../api/proxy.ts";
 import { rendezvousPort } from "../names.ts";
 import type { DesiredObject } from "./desired.ts";
+import { proxyLabels } from "./labels.ts";
 import { childMetadata } from "./metadata.ts";
 import { rendezvousServiceName } from "./names.ts";
-import { proxyLabels } from "./pair.ts";
 
 /** Name of the port in the Service and in its EndpointSlices; they are matched by it. */
 export const rendezvousPortName = "rendezvous";

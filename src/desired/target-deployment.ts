@@ -1,8 +1,8 @@
 import type { PodTemplate } from "../api/pod-template.ts";
 import type { TargetResource } from "../api/target.ts";
 import { type AgentSettings, deployment, encryptionSetting } from "./deployment.ts";
+import { targetLabels } from "./labels.ts";
 import { targetDeploymentName } from "./names.ts";
-import { targetLabels } from "./pair.ts";
 import { selectorOf } from "./pod-template.ts";
 
 /**

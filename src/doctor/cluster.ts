@@ -1,17 +1,27 @@
 import { existsSync } from "node:fs";
 import { homedir } from "node:os";
 import { delimiter, join } from "node:path";
+import { ownResources } from "../api/own-kinds.ts";
 import { version } from "../config/version.ts";
 import { ExitError, errorText } from "../errors.ts";
-import { programCredentials } from "../operator/credential-program.ts";
-import { type Credentials, inClusterCredentials } from "../operator/credentials.ts";
-import { ApiError, CredentialsError, NotFoundError, UnreachableError } from "../operator/errors.ts";
-import { createKube } from "../operator/kube.ts";
-import { kubeconfigCredentials } from "../operator/kubeconfig.ts";
-import { createOperatorMetrics } from "../operator/metrics.ts";
-import { askPod, isDenied, PodSilentError, PodTimeoutError } from "../operator/pod-proxy.ts";
-import { type Resource, resources } from "../operator/resources.ts";
+import { programCredentials } from "../kube/credential-program.ts";
+import { type Credentials, inClusterCredentials } from "../kube/credentials.ts";
+import {
+  ApiError,
+  CredentialsError,
+  isDenied,
+  NotFoundError,
+  TimedOutError,
+  UnreachableError,
+} from "../kube/errors.ts";
+import { createKube, type Kube } from "../kube/kube.ts";
+import { kubeconfigCredentials } from "../kube/kubeconfig.ts";
+import { askPod, PodSilentError } from "../kube/pod-proxy.ts";
+import { builtIn, type Resource } from "../kube/resources.ts";
+import { fieldManager } from "../names.ts";
 import type { Found } from "./facts.ts";
+
+const resources = { ...ownResources, ...builtIn };
 
 /** An answer of a pod, or how it failed to give one. */
 export type PodReply =
@@ -53,7 +63,7 @@ const logTimeout = 5000;
 /** Throws CannotAskError when there are no credentials to use. */
 export function openCluster(options: { kubeconfig: string | undefined; context: string | undefined }): Cluster {
   const credentials = credentialsFor(options);
-  const kube = createKube({ credentials, metrics: createOperatorMetrics(), userAgent: `netaminity/${version}` });
+  const kube = createKube({ credentials, userAgent: `netaminity/${version}`, fieldManager });
   return {
     namespace: credentials.namespace ?? "default",
     get: (key, namespace, name) =>
@@ -80,7 +90,7 @@ export function openCluster(options: { kubeconfig: string | undefined; context: 
         const text = await new Response(body).text();
         return text.split("\n").filter((line) => line !== "");
       }),
-    ask: (namespace, pod, port, path, limit) => ask(credentials, { namespace, pod, port, path, timeout: limit }),
+    ask: (namespace, pod, port, path, limit) => ask(kube, { namespace, pod, port, path, timeout: limit }),
   };
 }
 
@@ -97,12 +107,12 @@ async function look<T>(read: () => Promise<T>): Promise<Found<T>> {
   }
 }
 
-async function ask(credentials: Credentials, request: Parameters<typeof askPod>[1]): Promise<PodReply> {
+async function ask(kube: Kube, request: Parameters<typeof askPod>[1]): Promise<PodReply> {
   try {
-    return await askPod(credentials, request);
+    return await askPod(kube, request);
   } catch (error) {
     if (error instanceof PodSilentError) return { cut: error.message };
-    if (error instanceof PodTimeoutError) return { silent: error.message };
+    if (error instanceof TimedOutError) return { silent: error.message };
     return { unknown: explain(error) };
   }
 }

@@ -1,6 +1,9 @@
+import { type Reflector, startReflector, type WatchTiming } from "../kube/cache.ts";
+import type { Kube, KubeObject } from "../kube/kube.ts";
+import type { Resource } from "../kube/resources.ts";
+import { type Change, createStore, type Origin, type Store } from "../kube/store.ts";
 import type { Log } from "../log.ts";
 import { labels } from "../names.ts";
-import { type Reflector, startReflector, type WatchTiming } from "./cache.ts";
 import {
   type CachedDeployment,
   type CachedEndpointSlice,
@@ -15,10 +18,8 @@ import {
   keeperOf,
   keptPaths,
 } from "./keep.ts";
-import type { Kube, KubeObject } from "./kube.ts";
 import type { OperatorMetrics } from "./metrics.ts";
-import { type Resource, resources } from "./resources.ts";
-import { type Change, createStore, type Origin, type Store } from "./store.ts";
+import { resources } from "./resources.ts";
 
 export interface CachesOptions {
   kube: Kube;

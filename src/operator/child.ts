@@ -1,11 +1,11 @@
-import { hashOf, withHash } from "../desired/applied.ts";
+import { withHash } from "../desired/applied.ts";
+import { ConflictError, NotFoundError, RefusedError } from "../kube/errors.ts";
+import type { Kube } from "../kube/kube.ts";
 import type { ApplyFailure, ApplyFailureKind } from "../plan/observed.ts";
 import { controllerOf, isControlledBy } from "../plan/ownership.ts";
 import type { DesiredObject } from "../plan/plan.ts";
 import type { CachedObject, Caches } from "./caches.ts";
-import { isAsWanted, restoration } from "./compare.ts";
-import { ConflictError, NotFoundError, RefusedError } from "./errors.ts";
-import type { Kube } from "./kube.ts";
+import { changedLists, isAsWanted } from "./compare.ts";
 import { resourceOf } from "./resources.ts";
 
 /** Writes single children. What is refused for good comes back as a failure, everything transient is thrown. */
@@ -20,32 +20,14 @@ export interface ChildWriter {
   ): Promise<ApplyFailure | undefined>;
 }
 
-/** Objects of which it is remembered that writing changed nothing though they do not look as wanted. */
-const maxSettled = 10_000;
-
 export function createChildWriter(kube: Kube, caches: Caches): ChildWriter {
-  /** By uid: what was wanted and what the API server made of it (webhooks that insist, values that it rewrites). */
-  const settled = new Map<string, string>();
-  const isSettled = (wanted: DesiredObject, live: CachedObject) =>
-    isAsWanted(wanted, live) || settled.get(live.metadata.uid) === fingerprint(wanted, live);
-
-  /** Undoes what apply leaves alone; what differs even then is remembered as good. */
-  const settle = async (wanted: DesiredObject, applied: CachedObject, signal: AbortSignal) => {
-    const live = isAsWanted(wanted, applied)
-      ? applied
-      : ((await undoAdditions(kube, caches, wanted, applied, signal)) ?? applied);
-    if (!isAsWanted(wanted, live)) {
-      forgetOldest(settled, maxSettled);
-      settled.set(live.metadata.uid, fingerprint(wanted, live));
-    }
-  };
   return {
     async create(desired, signal) {
       const { apiVersion, kind } = desired;
       // Metadata is all that will ever be applied to it, so the hash is of that.
       const { metadata } = withHash({ apiVersion, kind, metadata: desired.metadata });
       try {
-        takeIn(caches, await kube.create<CachedObject>({ ...desired, metadata }, signal));
+        takeIn(caches, await kube.create<CachedObject>(resourceOf(desired), { ...desired, metadata }, signal));
       } catch (error) {
         if (error instanceof RefusedError) {
           return refusal(desired, error);
@@ -66,21 +48,24 @@ export function createChildWriter(kube: Kube, caches: Caches): ChildWriter {
         throw new ConflictError(409, { message: "is still being deleted" }, what);
       }
       const wanted = withHash(desired);
-      if (live !== undefined && isSettled(wanted, live)) {
+      if (live !== undefined && isAsWanted(wanted, live)) {
         return undefined;
       }
-      try {
-        const uid = live?.metadata.uid;
-        const body = uid === undefined ? wanted : { ...wanted, metadata: { ...wanted.metadata, uid } };
-        await settle(wanted, takeIn(caches, await kube.apply<CachedObject>(body, signal)), signal);
-        return undefined;
-      } catch (error) {
-        if (!(error instanceof RefusedError)) {
-          throw error;
+      const uid = live?.metadata.uid;
+      const body = uid === undefined ? wanted : { ...wanted, metadata: { ...wanted.metadata, uid } };
+      for (let isAgain = false; ; isAgain = true) {
+        try {
+          takeIn(caches, await kube.apply<CachedObject>(resourceOf(wanted), body, signal));
+          return undefined;
+        } catch (error) {
+          if (!(error instanceof RefusedError)) {
+            throw error;
+          }
+          // What somebody did to a list may be all that is wrong: a port whose number was changed has the name that ours shall have.
+          if (isAgain || live === undefined || !(await writeLists(kube, caches, wanted, live, signal))) {
+            return refusal(desired, error);
+          }
         }
-        // What somebody added to a list may be all that is wrong: two ports of one name, for example.
-        const isUndone = live !== undefined && (await undoAdditions(kube, caches, wanted, live, signal)) !== undefined;
-        return isUndone ? undefined : refusal(desired, error);
       }
     },
   };
@@ -93,28 +78,26 @@ export function takeIn(caches: Caches, answer: CachedObject): CachedObject {
   return trimmed;
 }
 
-/** The object as it is afterwards; undefined when there was nothing to undo or it was refused. */
-async function undoAdditions(
+/** Puts the wanted lists in the place of those that are otherwise. False when all are as wanted, or the API server refuses that too. */
+async function writeLists(
   kube: Kube,
   caches: Caches,
   wanted: DesiredObject,
   live: CachedObject,
   signal: AbortSignal,
-) {
-  const patch = restoration(wanted, live);
-  if (patch === undefined) {
-    return undefined;
+): Promise<boolean> {
+  const lists = changedLists(wanted, live);
+  if (lists === undefined) {
+    return false;
   }
   const { namespace = "", name, uid } = live.metadata;
-  const body = { metadata: { uid }, ...patch };
+  const body = { metadata: { uid }, ...lists };
   try {
-    return takeIn(
-      caches,
-      await kube.mergePatch<CachedObject>({ resource: resourceOf(live), namespace, name, body, signal }),
-    );
+    takeIn(caches, await kube.mergePatch<CachedObject>({ resource: resourceOf(live), namespace, name, body, signal }));
+    return true;
   } catch (error) {
     if (error instanceof RefusedError) {
-      return undefined;
+      return false;
     }
     throw error;
   }
@@ -135,12 +118,6 @@ async function find(kube: Kube, caches: Caches, desired: DesiredObject, signal: 
     }
     throw error;
   }
-}
-
-function fingerprint(wanted: DesiredObject, live: CachedObject): string {
-  const { metadata, status: _status, ...content } = live as CachedObject & { status?: unknown };
-  const { resourceVersion: _version, generation: _generation, ...meta } = metadata;
-  return hashOf([wanted, meta, content]);
 }
 
 function failureOf(desired: DesiredObject, kind: ApplyFailureKind, message: string): ApplyFailure {
@@ -169,11 +146,4 @@ function failureKind(error: RefusedError): ApplyFailureKind {
     ({ field, message }) => field?.endsWith("nodePort") === true && message?.includes("allocated") === true,
   );
   return error.code === 422 && isPortTaken ? "port-conflict" : "invalid";
-}
-
-function forgetOldest(map: Map<string, unknown>, limit: number): void {
-  const oldest = map.keys().next();
-  if (map.size >= limit && oldest.done !== true) {
-    map.delete(oldest.value);
-  }
 }

@@ -1,65 +1,76 @@
 import type { DesiredObject } from "../plan/plan.ts";
 import type { CachedObject } from "./caches.ts";
 
-/** Whether every owned field of the live object is as wanted. Fields of others do not matter. */
+/**
+ * Whether every owned field of the live object is as wanted. Fields of others do not matter, nor do their entries in lists that a server-side apply
+ * merges by key; in every other list, and in selectors, one more entry changes what ours mean.
+ */
 export function isAsWanted(wanted: DesiredObject, live: CachedObject): boolean {
   return holds(wanted, live, "");
 }
 
-/**
- * The JSON merge patch that undoes what others added inside of owned fields: entries of lists and of selectors. Server-side apply keeps
- * such additions, though a Service with one more key in its selector leads nowhere. Undefined when there is nothing to undo.
- */
-export function restoration(wanted: DesiredObject, live: CachedObject): Record<string, unknown> | undefined {
-  const { apiVersion: _version, kind: _kind, metadata: _metadata, ...content } = wanted;
-  return difference(content, live as unknown as Fields, "");
+/** The wanted lists that the live object has otherwise, as a JSON merge patch. Undefined when all are as wanted. */
+export function changedLists(wanted: DesiredObject, live: CachedObject): Fields | undefined {
+  const { metadata: _, ...content } = wanted;
+  return changedListsIn(content, live as unknown as Fields, "");
 }
 
 type Fields = Record<string, unknown>;
 
-function difference(wanted: Fields, live: Fields, parent: string): Fields | undefined {
-  const patch: Fields = {};
-  if (exactParents.has(parent)) {
-    for (const key of Object.keys(live).filter((name) => !(name in wanted))) {
-      patch[key] = null;
-    }
-  }
+function changedListsIn(wanted: Fields, live: Fields, path: string): Fields | undefined {
+  const changed: Fields = {};
   for (const [key, value] of Object.entries(wanted)) {
-    const found = live[key];
-    if (holds(value, found, key)) {
-      continue;
-    }
-    const inner = isRecord(value) && isRecord(found) ? difference(value, found, key) : value;
-    if (inner !== undefined) {
-      patch[key] = inner;
+    const [found, place] = [live[key], `${path}.${key}`];
+    if (Array.isArray(value) && !holds(value, found, place)) {
+      changed[key] = value;
+    } else if (isRecord(value)) {
+      changed[key] = changedListsIn(value, isRecord(found) ? found : {}, place);
     }
   }
-  return Object.keys(patch).length === 0 ? undefined : patch;
+  return Object.values(changed).every((value) => value === undefined) ? undefined : changed;
 }
 
-/** Maps in which one more entry changes what the others mean; the API treats them as one value. */
-const exactParents = new Set(["selector", "matchLabels", "nodeSelector"]);
+/** Maps in which one more entry changes what the others mean; the API treats them as one value, which an apply replaces. */
+const exactMaps = /\.(selector|matchLabels|nodeSelector)$/;
 
 /** Where resource quantities stand, which the API server rewrites ("0.5" becomes "500m"). */
-const quantityParents = new Set(["requests", "limits"]);
+const quantities = /\.resources\.(requests|limits)\./;
 
-function holds(wanted: unknown, live: unknown, parent: string): boolean {
+const pod = ".spec.template.spec";
+/** Of the lists that are written, those that are merged by key (`listType=map` in Kubernetes' API). */
+const sharedLists = new Set([
+  ".metadata.ownerReferences",
+  ".spec.ports",
+  `${pod}.imagePullSecrets`,
+  `${pod}.topologySpreadConstraints`,
+  `${pod}.volumes`,
+  `${pod}.containers`,
+  `${pod}.containers.env`,
+  `${pod}.containers.ports`,
+  `${pod}.containers.volumeMounts`,
+]);
+
+/** `path` leads from the object to the value, each name behind a dot; entries of a list have that of the list. */
+function holds(wanted: unknown, live: unknown, path: string): boolean {
   if (live === undefined || live === null) {
     return isEmpty(wanted);
   }
   if (Array.isArray(wanted)) {
-    return Array.isArray(live) && live.length === wanted.length && wanted.every((item, i) => holds(item, live[i], ""));
+    if (!Array.isArray(live)) {
+      return false;
+    }
+    return sharedLists.has(path)
+      ? wanted.every((item) => live.some((other) => holds(item, other, path)))
+      : live.length === wanted.length && wanted.every((item, i) => holds(item, live[i], path));
   }
   if (isRecord(wanted)) {
     return (
       isRecord(live) &&
-      !(exactParents.has(parent) && Object.keys(live).some((key) => !(key in wanted))) &&
-      Object.entries(wanted).every(([key, value]) =>
-        holds(value, live[key], quantityParents.has(parent) ? parent : key),
-      )
+      !(exactMaps.test(path) && Object.keys(live).some((key) => !(key in wanted))) &&
+      Object.entries(wanted).every(([key, value]) => holds(value, live[key], `${path}.${key}`))
     );
   }
-  return wanted === undefined || wanted === live || (quantityParents.has(parent) && sameQuantity(wanted, live));
+  return wanted === undefined || wanted === live || (quantities.test(path) && sameQuantity(wanted, live));
 }
 
 /** What the API server leaves out of its answers. */

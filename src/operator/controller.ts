@@ -1,9 +1,9 @@
 import { errorText } from "../errors.ts";
+import { pause } from "../kube/backoff.ts";
+import { ConflictError } from "../kube/errors.ts";
+import type { Queue } from "../kube/queue.ts";
 import type { Log } from "../log.ts";
-import { pause } from "./backoff.ts";
-import { ConflictError } from "./errors.ts";
 import type { OperatorMetrics } from "./metrics.ts";
-import type { Queue } from "./queue.ts";
 import type { ReconcileResult } from "./reconcile.ts";
 import { type Key, parseKey } from "./watches.ts";
 

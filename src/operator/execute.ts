@@ -1,9 +1,9 @@
+import { ConflictError, NotFoundError } from "../kube/errors.ts";
+import type { Kube } from "../kube/kube.ts";
 import type { ApplyFailure } from "../plan/observed.ts";
 import type { DesiredObject, ObjectRef } from "../plan/plan.ts";
 import type { Caches } from "./caches.ts";
 import { createChildWriter, takeIn } from "./child.ts";
-import { ConflictError, NotFoundError } from "./errors.ts";
-import type { Kube } from "./kube.ts";
 import { resourceOf } from "./resources.ts";
 
 /** The object that is being reconciled. */
@@ -33,7 +33,7 @@ export function createExecutor(kube: Kube, caches: Caches): Executor {
     async removeAll(unwanted, signal) {
       for (const object of unwanted) {
         try {
-          await kube.remove(object, signal);
+          await kube.remove(resourceOf(object), object, signal);
         } catch (error) {
           // Gone already, or replaced by another object of the same name: either way ours is no more.
           if (!(error instanceof NotFoundError || error instanceof ConflictError)) {

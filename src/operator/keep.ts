@@ -2,6 +2,8 @@ import type { ProxyResource } from "../api/proxy.ts";
 import type { ObjectMeta } from "../api/resource.ts";
 import type { TargetResource } from "../api/target.ts";
 import type { TunnelResource } from "../api/tunnel.ts";
+import type { KubeObject } from "../kube/kube.ts";
+import type { Resource } from "../kube/resources.ts";
 import { previousSecretKey, secretKey } from "../names.ts";
 import type {
   ObservedDeployment,
@@ -12,8 +14,6 @@ import type {
   ObservedSecret,
   ObservedService,
 } from "../plan/observed.ts";
-import type { KubeObject } from "./kube.ts";
-import type { Resource } from "./resources.ts";
 
 // What of each object stays in memory. With thousands of objects the rest (managedFields above all) would be most of it.
 

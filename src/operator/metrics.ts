@@ -1,4 +1,5 @@
 import { Counter, Gauge, Histogram, Registry } from "prom-client";
+import { createKubeMetrics } from "../kube/metrics.ts";
 import { countDroppedLines } from "../metrics.ts";
 
 /** Everything that the operator counts, in a registry of its own. */
@@ -10,6 +11,7 @@ export function createOperatorMetrics() {
   countDroppedLines(registers);
   return {
     registry,
+    ...createKubeMetrics("netaminity_operator", registers),
     expose: async () => ({ contentType: registry.contentType, body: await registry.metrics() }),
     queueDepth: new Gauge({
       name: "netaminity_operator_queue_depth",
@@ -29,18 +31,6 @@ export function createOperatorMetrics() {
       buckets: [0.001, 0.005, 0.02, 0.1, 0.5, 2, 10],
       registers,
     }),
-    apiRequests: new Counter({
-      name: "netaminity_operator_api_requests_total",
-      help: "Requests to the API server by verb, resource and HTTP code (0: no answer).",
-      labelNames: ["verb", "resource", "code"] as const,
-      registers,
-    }),
-    watchRestarts: new Counter({
-      name: "netaminity_operator_watch_restarts_total",
-      help: "Watches that ended and were started again, by resource and cause (end, idle, gone, error).",
-      labelNames: ["resource", "cause"] as const,
-      registers,
-    }),
     cachedObjects: new Gauge({
       name: "netaminity_operator_cached_objects",
       help: "Objects held in memory, by resource.",
@@ -51,11 +41,6 @@ export function createOperatorMetrics() {
       name: "netaminity_operator_probes_total",
       help: "Health probes of proxy pods by result (answered, silent).",
       labelNames: ["result"] as const,
-      registers,
-    }),
-    eventsDropped: new Counter({
-      name: "netaminity_operator_events_dropped_total",
-      help: "Kubernetes Events that were not recorded because too many came at once or the API server refused them.",
       registers,
     }),
     leader: new Gauge({

@@ -1,5 +1,6 @@
-import type { Verb } from "./kube.ts";
-import { type Resource, resources } from "./resources.ts";
+import type { Verb } from "../kube/kube.ts";
+import type { Resource } from "../kube/resources.ts";
+import { resources } from "./resources.ts";
 
 /** One rule of a Role or ClusterRole. */
 export interface PolicyRule {

@@ -1,9 +1,9 @@
+import type { EventRecorder } from "../kube/events.ts";
 import type { ApplyFailure } from "../plan/observed.ts";
 import type { EventNote, Plan } from "../plan/plan.ts";
 import { planProxy } from "../plan/proxy.ts";
 import { planTarget } from "../plan/target.ts";
 import { planTunnel } from "../plan/tunnel.ts";
-import type { EventRecorder } from "./events.ts";
 import type { Executor, Owner } from "./execute.ts";
 import { gatherProxy, gatherTarget, gatherTunnel, type Sources } from "./gather.ts";
 import type { CachedProxy, CachedTarget, CachedTunnel } from "./keep.ts";

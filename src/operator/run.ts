@@ -1,19 +1,19 @@
 import { hostname } from "node:os";
+import type { WatchTiming } from "../kube/cache.ts";
+import type { Credentials } from "../kube/credentials.ts";
+import { createEventRecorder } from "../kube/events.ts";
+import { createKube, type Kube } from "../kube/kube.ts";
+import { type LeaderTiming, leaseClient, runLeader } from "../kube/leader.ts";
+import { createQueue, type Queue } from "../kube/queue.ts";
 import type { Log } from "../log.ts";
-import { labels } from "../names.ts";
+import { apiGroup, fieldManager, labels } from "../names.ts";
 import type { PlanSettings, ProxyInput } from "../plan/observed.ts";
-import { type ProbeAddress, podsToProbe } from "../plan/probe.ts";
-import type { WatchTiming } from "./cache.ts";
+import { type ProbeAddress, podsToProbe } from "../plan/pods-to-probe.ts";
 import { type Caches, ofWorkload, startCaches } from "./caches.ts";
 import { runController } from "./controller.ts";
-import type { Credentials } from "./credentials.ts";
-import { createEventRecorder } from "./events.ts";
 import { createExecutor } from "./execute.ts";
-import { createKube, type Kube } from "./kube.ts";
-import { type LeaderTiming, leaseClient, runLeader } from "./leader.ts";
 import { createOperatorMetrics, type OperatorMetrics } from "./metrics.ts";
-import { createProber, type Prober } from "./probe.ts";
-import { createQueue, type Queue } from "./queue.ts";
+import { createProber, type Prober } from "./prober.ts";
 import { leaseName } from "./rbac.ts";
 import { createReconcile } from "./reconcile.ts";
 import { createSecretWatches, type SecretWatches } from "./secret-watches.ts";
@@ -53,6 +53,7 @@ export function startOperator(options: OperatorOptions): Operator {
     credentials: options.credentials,
     metrics,
     userAgent: `netaminity-operator/${options.version}`,
+    fieldManager,
   });
   const stopping = new AbortController();
   const { signal } = stopping;
@@ -161,7 +162,7 @@ async function work({
   const reconcile = createReconcile({
     sources: { caches, secrets, probes: prober, settings },
     executor: createExecutor(kube, caches),
-    events: createEventRecorder({ kube, metrics, log, instance: hostname() }),
+    events: createEventRecorder({ kube, metrics, log, controller: `${apiGroup}/operator`, instance: hostname() }),
   });
   const controller = {
     queue,

@@ -1,11 +1,11 @@
+import { pause } from "../kube/backoff.ts";
+import { type Reflector, startReflector } from "../kube/cache.ts";
+import { NotFoundError } from "../kube/errors.ts";
+import { createStore, type Store } from "../kube/store.ts";
 import { controllerOf } from "../plan/ownership.ts";
-import { pause } from "./backoff.ts";
-import { type Reflector, startReflector } from "./cache.ts";
 import type { CachedObject, Caches, CachesOptions } from "./caches.ts";
-import { NotFoundError } from "./errors.ts";
 import { type CachedProxy, type CachedSecret, type CachedTarget, keeperOf, keptPaths } from "./keep.ts";
 import { resources } from "./resources.ts";
-import { createStore, type Store } from "./store.ts";
 
 /** Secrets that users made: each is followed by a watch of its own name, so that the operator sees no other Secret. */
 export interface SecretWatches {

@@ -1,9 +1,9 @@
+import { type OwnKind, ownKindOf } from "../api/own-kinds.ts";
+import type { Change, Origin } from "../kube/store.ts";
 import { apiGroup, labels } from "../names.ts";
 import { controllerOf } from "../plan/ownership.ts";
 import { type CachedObject, type Caches, onNode, usesSecret } from "./caches.ts";
 import type { CachedNode, CachedPod } from "./keep.ts";
-import { type OwnKind, ownKindOf } from "./resources.ts";
-import type { Change, Origin } from "./store.ts";
 
 /** What a reconcile is about: `Kind/namespace/name`. */
 export type Key = string;

@@ -16,7 +16,7 @@ async function knownSeries(): Promise<Set<string>> {
     bodies.flatMap(({ body }) => [...body.matchAll(/^# TYPE (\w+)/gm)].map(([, name = ""]) => name)),
   );
   // Gauges are added by a running role, in its files.
-  for await (const file of new Bun.Glob("*.ts").scan({ cwd: join(repository, "src/agent") })) {
+  for await (const file of new Bun.Glob("**/*.ts").scan({ cwd: join(repository, "src/agent") })) {
     const text = await Bun.file(join(repository, "src/agent", file)).text();
     for (const [, name = ""] of text.matchAll(/\bgauge\(\s*"(\w+)"/g)) names.add(`netaminity_${name}`);
   }

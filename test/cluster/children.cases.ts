@@ -1,13 +1,14 @@
 import { describe, expect, test } from "bun:test";
+import type { Resource } from "../../src/kube/resources.ts";
 import { apiGroup } from "../../src/names.ts";
-import { type Resource, resources } from "../../src/operator/resources.ts";
+import { resources } from "../../src/operator/resources.ts";
 import { runPods } from "./kubelet.ts";
 import { conditionOf, makeProxy, makeSecret, makeTarget, makeTunnel } from "./objects.ts";
 import { type Site, startSite, untilAtRest } from "./site.ts";
 
 /** A Tunnel with all kinds of children, at rest. */
-async function restingTunnel(site: Site): Promise<void> {
-  await site.objects.create(makeTunnel("db"));
+async function restingTunnel(site: Site, spec: object = {}): Promise<void> {
+  await site.objects.create(makeTunnel("db", spec));
   await site.until(
     "ready",
     async () => conditionOf(await site.objects.get(resources.tunnel, "db")) === "True AllPairsReady",
@@ -20,12 +21,24 @@ describe("children that somebody meddles with", () => {
     await using site = await startSite("edited");
     const { objects } = site;
     await using _pods = runPods(site.plane, objects, () => true);
-    await restingTunnel(site);
+    await restingTunnel(site, { podTemplate: { nodeSelector: { zone: "a" } } });
+    const [container] = (await objects.get(resources.deployment, "db-0-proxy"))?.spec.template.spec.containers ?? [];
+    const inPod = (spec: object) => ({ spec: { template: { spec } } });
     const edits: [Resource, string, object][] = [
       [
         resources.service,
         "db",
         { spec: { selector: { app: "stranger" }, ports: [{ name: "consumers", port: 9999, targetPort: 1 }] } },
+      ],
+      // One more entry in a selector.
+      [resources.service, "db", { spec: { selector: { app: "stranger" } } }],
+      [resources.deployment, "db-0-proxy", inPod({ nodeSelector: { disk: "fast" } })],
+      [resources.proxy, "db-0", { spec: { podTemplate: { nodeSelector: { disk: "fast" } } } }],
+      // The number of a port that is known by its name: ours and theirs cannot both be there.
+      [
+        resources.deployment,
+        "db-0-proxy",
+        inPod({ containers: [{ ...container, ports: [{ ...container.ports[0], containerPort: 1 }] }] }),
       ],
       [resources.service, "db-0-rendezvous", { metadata: { labels: { "app.kubernetes.io/name": "stranger" } } }],
       [
@@ -44,6 +57,8 @@ describe("children that somebody meddles with", () => {
       [resources.secret, "db-secret", { metadata: { labels: { "app.kubernetes.io/managed-by": null } } }],
     ];
     for (const [resource, name, change] of edits) {
+      // An edit of a pod template moves the rendezvous to another pod, and back.
+      await untilAtRest(site);
       const before = await objects.get(resource, name);
       const contentOf = async () => {
         const { metadata, status: _, ...content } = (await objects.get(resource, name)) ?? {};
@@ -56,6 +71,25 @@ describe("children that somebody meddles with", () => {
       expect(await contentOf()).toEqual({ ...content, labels });
     }
   }, 150_000);
+
+  test("keep what others put beside ours, as every server-side apply does, and get what ours lacks", async () => {
+    await using site = await startSite("shared");
+    const { objects } = site;
+    await using _pods = runPods(site.plane, objects, () => true);
+    await restingTunnel(site);
+    const [own] = (await objects.get(resources.service, "db"))?.spec.ports ?? [];
+    const theirs = { name: "more", port: 9999, protocol: "TCP", targetPort: 1 };
+    await objects.patch(resources.service, "db", { spec: { ports: [theirs, { ...own, targetPort: 1 }] } });
+    await site.until("ours put back", async () => {
+      const live = await objects.get(resources.service, "db");
+      return Bun.deepEquals(live?.spec.ports, [theirs, own]);
+    });
+    await untilAtRest(site);
+    const before = await site.writes();
+    site.operator.resync();
+    await untilAtRest(site);
+    expect(await site.writes()).toEqual(before);
+  }, 90_000);
 
   test("are made again when they are deleted, the Secret with a new value", async () => {
     await using site = await startSite("deleted");
@@ -85,6 +119,99 @@ describe("children that somebody meddles with", () => {
       async () => conditionOf(await objects.get(resources.tunnel, "db")) === "True AllPairsReady",
     );
   }, 150_000);
+});
+
+describe("an admission policy that insists on fields of ours", () => {
+  test("has its way: nothing rolls, nothing is written anew, and nobody is told of a failure", async () => {
+    await using site = await startSite("insists");
+    const { objects, plane, namespace } = site;
+    const group = "admissionregistration.k8s.io";
+    const container = "/spec/template/spec/containers/0";
+    await plane.apply([
+      {
+        apiVersion: `${group}/v1`,
+        kind: "MutatingAdmissionPolicy",
+        metadata: { name: namespace },
+        spec: {
+          reinvocationPolicy: "Never",
+          matchConstraints: {
+            namespaceSelector: { matchLabels: { "kubernetes.io/metadata.name": namespace } },
+            resourceRules: [
+              {
+                apiGroups: ["apps"],
+                apiVersions: ["v1"],
+                resources: ["deployments"],
+                operations: ["CREATE", "UPDATE"],
+              },
+            ],
+          },
+          mutations: [
+            {
+              patchType: "JSONPatch",
+              jsonPatch: {
+                expression: `[
+                  JSONPatch{op: "replace", path: "${container}/image", value: "mirror.example.net/netaminity:test"},
+                  JSONPatch{op: "replace", path: "${container}/env",
+                    value: object.spec.template.spec.containers[0].env.filter(e, e.name != "ADDED") + [
+                      Object.spec.template.spec.containers.env{name: "ADDED", value: "by policy"}]}]`,
+              },
+            },
+          ],
+        },
+      },
+      {
+        apiVersion: `${group}/v1`,
+        kind: "MutatingAdmissionPolicyBinding",
+        metadata: { name: namespace },
+        spec: { policyName: namespace },
+      },
+    ]);
+    await using _policy = {
+      [Symbol.asyncDispose]: async () => {
+        await plane.kubectl(["delete", "mutatingadmissionpolicy,mutatingadmissionpolicybinding", namespace]);
+      },
+    };
+    const deployment = (name: string, image: string) => ({
+      apiVersion: "apps/v1",
+      kind: "Deployment",
+      metadata: { name },
+      spec: {
+        replicas: 0,
+        selector: { matchLabels: { app: name } },
+        template: {
+          metadata: { labels: { app: name } },
+          spec: { containers: [{ name, image, env: [{ name: "OWN", value: "1" }] }] },
+        },
+      },
+    });
+    // A policy is in force only a moment after it is accepted.
+    let tries = 0;
+    await site.until("the policy is in force", async () => {
+      tries += 1;
+      const made = await objects.create(deployment(`try-${tries}`, "x"));
+      return made.spec.template.spec.containers[0].image.startsWith("mirror");
+    });
+    await using _pods = runPods(plane, objects, () => true);
+    await restingTunnel(site);
+    const look = async () =>
+      Promise.all(
+        ["db-0-proxy", "db-0-target"].map(async (name) => {
+          const live = await objects.get(resources.deployment, name);
+          const [{ image, env }] = live?.spec.template.spec.containers ?? [{}];
+          const added = env.filter((each: { name: string }) => each.name === "ADDED").length;
+          return { image, added, version: live?.metadata.resourceVersion, generation: live?.metadata.generation };
+        }),
+      );
+    const before = await look();
+    for (let round = 0; round < 3; round += 1) {
+      site.operator.resync();
+      await untilAtRest(site);
+    }
+    expect(await look()).toEqual(before);
+    const insisted = { image: "mirror.example.net/netaminity:test", added: 1, generation: 1 };
+    expect(before).toMatchObject([insisted, insisted]);
+    expect(site.log.filter(({ level }) => level === "warn" || level === "error")).toEqual([]);
+  }, 90_000);
 });
 
 describe("objects of others that have a name which is needed", () => {

@@ -1,7 +1,7 @@
 import { describe, expect, test } from "bun:test";
 import { readFile, writeFile } from "node:fs/promises";
 import { parse, stringify } from "yaml";
-import { kubeconfigCredentials } from "../../src/operator/kubeconfig.ts";
+import { kubeconfigCredentials } from "../../src/kube/kubeconfig.ts";
 import { resources } from "../../src/operator/resources.ts";
 import { runPods } from "./kubelet.ts";
 import { conditionOf, type Live, makeTunnel } from "./objects.ts";

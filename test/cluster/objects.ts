@@ -1,6 +1,6 @@
+import type { Resource } from "../../src/kube/resources.ts";
+import { resourcePath } from "../../src/kube/resources.ts";
 import { groupVersion } from "../../src/names.ts";
-import type { Resource } from "../../src/operator/resources.ts";
-import { resourcePath } from "../../src/operator/resources.ts";
 import { ApiError, type ControlPlane } from "../support/cluster/index.ts";
 
 /** An object as tests look at it: whatever the API server answers. */

@@ -12,6 +12,7 @@ import "./rest.cases.ts";
 import "./rights.cases.ts";
 import "./faults.cases.ts";
 import "./doctor.cases.ts";
+import "./kubeconfig.cases.ts";
 import "./examples.cases.ts";
 import "./process.cases.ts";
 

@@ -1,5 +1,5 @@
+import { kubeconfigCredentials } from "../../src/kube/kubeconfig.ts";
 import { createLog } from "../../src/log.ts";
-import { kubeconfigCredentials } from "../../src/operator/kubeconfig.ts";
 import { type PolicyRule, rbac } from "../../src/operator/rbac.ts";
 import { type Operator, type OperatorOptions, startOperator } from "../../src/operator/run.ts";
 import type { PlanSettings } from "../../src/plan/observed.ts";

@@ -1,4 +1,5 @@
-import { type Resource, resources } from "../../src/operator/resources.ts";
+import type { Resource } from "../../src/kube/resources.ts";
+import { resources } from "../../src/operator/resources.ts";
 import type { Anything } from "./objects.ts";
 import { environmentOf, podOf, podTemplateChanges, type SpecChange } from "./spec-template.ts";
 

@@ -1,5 +1,6 @@
 import { describe, expect, test } from "bun:test";
-import { type Resource, resources } from "../../src/operator/resources.ts";
+import type { Resource } from "../../src/kube/resources.ts";
+import { resources } from "../../src/operator/resources.ts";
 import { runPods } from "./kubelet.ts";
 import { conditionOf, makeProxy, makeSecret, makeTarget, makeTunnel } from "./objects.ts";
 import { type Site, startSite } from "./site.ts";

@@ -1,6 +1,7 @@
 import { describe, expect, test } from "bun:test";
 import manifest from "../../package.json" with { type: "json" };
 import { type Import, importsOf, loadedWith, sourceImports } from "./imports.ts";
+import { textOf } from "./sources.ts";
 
 const imports = await sourceImports();
 const all = [...imports.values()].flat();
@@ -11,8 +12,10 @@ const allowed: Readonly<Record<string, readonly string[]>> = {
   api: ["endpoint.ts", "errors.ts", "names.ts"],
   desired: ["api", "endpoint.ts", "names.ts"],
   plan: ["api", "desired", "endpoint.ts", "names.ts", "secret-text.ts"],
-  operator: ["api", "desired", "endpoint.ts", "errors.ts", "log.ts", "metrics.ts", "names.ts", "plan"],
-  // Its own I/O is in examine-by-hand.ts (agent) and cluster.ts (operator): see below.
+  // Knows Kubernetes, and nothing of our kinds.
+  kube: ["errors.ts", "log.ts"],
+  operator: ["api", "desired", "endpoint.ts", "errors.ts", "kube", "log.ts", "metrics.ts", "names.ts", "plan"],
+  // Its own I/O is in examine-by-hand.ts (agent) and cluster.ts (kube): see below.
   doctor: [
     "agent",
     "api",
@@ -20,8 +23,8 @@ const allowed: Readonly<Record<string, readonly string[]>> = {
     "desired",
     "endpoint.ts",
     "errors.ts",
+    "kube",
     "names.ts",
-    "operator",
     "plan",
     "secret-text.ts",
     "via.ts",
@@ -35,6 +38,7 @@ const allowed: Readonly<Record<string, readonly string[]>> = {
     "endpoint.ts",
     "errors.ts",
     "health.ts",
+    "kube",
     "log.ts",
     "metrics.ts",
     "names.ts",
@@ -66,9 +70,9 @@ test("files directly in src import only each other, except the entry", () => {
 });
 
 test("the doctor asks agents in one file and the API server in another; all that decides is pure", () => {
-  const inputs = all.filter(({ from, to }) => partOf(from) === "doctor" && ["agent", "operator"].includes(partOf(to)));
+  const inputs = all.filter(({ from, to }) => partOf(from) === "doctor" && ["agent", "kube"].includes(partOf(to)));
   expect([...new Set(inputs.map(({ from, to }) => `${from}: ${partOf(to)}`))]).toEqual([
-    "src/doctor/cluster.ts: operator",
+    "src/doctor/cluster.ts: kube",
     "src/doctor/examine-by-hand.ts: agent",
   ]);
 });
@@ -83,30 +87,39 @@ test("relative imports lead to files that are there, with their suffix", () => {
   expect(missing.map(describeImport)).toEqual([]);
 });
 
-test("values of the Kubernetes client are loaded by the operator's own files only", () => {
-  const wrong = all.filter(
-    ({ from, to, typeOnly }) => to.startsWith("@kubernetes/") && !typeOnly && partOf(from) !== "operator",
-  );
-  expect(wrong.map(describeImport)).toEqual([]);
+test("of packages that are needed only for development, types alone are imported", () => {
+  const packages = Object.keys(manifest.devDependencies);
+  const wrong = all.filter(({ to, typeOnly }) => !typeOnly && packages.some((name) => `${to}/`.startsWith(`${name}/`)));
+  expect(wrong.filter(({ to }) => to !== "bun").map(describeImport)).toEqual([]);
+  expect(all.some(({ to, typeOnly }) => typeOnly && to === "@kubernetes/client-node")).toBe(true);
+});
+
+test("kube knows nothing of our kinds", async () => {
+  const files = [...imports.keys()].filter((path) => partOf(path) === "kube");
+  expect(files.length).toBeGreaterThan(10);
+  const texts = await Promise.all(files.map(async (path) => [path, await textOf(path)] as const));
+  // The word is also that of subresources, `pods/proxy`, so not Proxy.
+  expect(texts.filter(([, text]) => /netaminity|tunnel/i.test(text)).map(([path]) => path)).toEqual([]);
 });
 
 test.each(["src/main.ts", "src/commands/root.ts", "src/commands/proxy.ts", "src/commands/target.ts"])(
-  "%s loads neither the Kubernetes client nor the operator nor the doctor",
+  "%s loads neither a Kubernetes client nor the operator nor the doctor",
   (entry) => {
     const loaded = loadedWith(entry, imports);
     expect(loaded.size).toBeGreaterThan(1);
-    const heavy = ["api", "operator", "doctor"];
+    const heavy = ["api", "kube", "operator", "doctor"];
     const wrong = [...loaded].filter(([path]) => path.startsWith("@kubernetes/") || heavy.includes(partOf(path)));
     expect(wrong.map(([path, by]) => `${path} by ${by}`)).toEqual([]);
   },
 );
 
 test("the check itself sees what is loaded: the operator's command reaches the client of the API server", () => {
-  expect([...loadedWith("src/commands/operator.ts", imports).keys()]).toContain("src/operator/kube.ts");
+  expect([...loadedWith("src/commands/operator.ts", imports).keys()]).toContain("src/kube/kube.ts");
 });
 
 test("packages are those of package.json, and each of them is used", () => {
   const packages = all
+    .filter(({ typeOnly }) => !typeOnly)
     .map(({ to }) => /^(@[^/]+\/[^/]+|[^./@][^/]*)/.exec(to)?.[0])
     .filter(
       (name) => name !== undefined && !["src", "bun", "package.json"].includes(name) && !/^(node|bun):/.test(name),

@@ -50,7 +50,7 @@ async function agentMetrics(): Promise<Described[]> {
   const ofProxy = createMetrics();
   reportGuarantees(log, ofProxy);
   const proxy = await startProxy({
-    ...{ listen: local, consumerListen: local, deadline: 1000, acceptProxyProtocol: false },
+    ...{ listen: local, consumerListen: local, deadline: 1000, acceptProxyProtocol: false, encryption: "optional" },
     secrets,
     log,
     metrics: ofProxy,

@@ -1,7 +1,7 @@
 import { describe, expect, test } from "bun:test";
 import { withHash } from "../../../src/desired/applied.ts";
 import type { CachedObject } from "../../../src/operator/caches.ts";
-import { isAsWanted, restoration } from "../../../src/operator/compare.ts";
+import { changedLists, isAsWanted } from "../../../src/operator/compare.ts";
 import type { DesiredObject } from "../../../src/plan/plan.ts";
 
 const metadata = { name: "a", namespace: "demo" };
@@ -14,6 +14,9 @@ const liveOf = (spec: unknown) =>
     metadata: { ...metadata, uid: "u", resourceVersion: "1", labels: { added: "by others" } },
     spec,
   }) as CachedObject;
+
+const podOf = (container: object) => ({ template: { spec: { containers: [{ name: "a", ...container }] } } });
+const own = { name: "A", value: "1" };
 
 const cases: Record<string, [wanted: unknown, live: unknown, same: boolean]> = {
   "equal fields": [{ type: "ClusterIP" }, { type: "ClusterIP" }, true],
@@ -31,15 +34,23 @@ const cases: Record<string, [wanted: unknown, live: unknown, same: boolean]> = {
   ],
   "false where the live value is true": [{ hostNetwork: false }, { hostNetwork: true }, false],
   "zero replicas where there is one": [{ replicas: 0 }, { replicas: 1 }, false],
-  "a list with one more entry": [{ ports: [{ port: 1 }] }, { ports: [{ port: 1 }, { port: 2 }] }, false],
-  "a list in another order": [{ ports: [{ port: 1 }, { port: 2 }] }, { ports: [{ port: 2 }, { port: 1 }] }, false],
-  "entries with defaults": [{ ports: [{ port: 1 }] }, { ports: [{ port: 1, protocol: "TCP" }] }, true],
-  "a quantity that was rewritten": [
-    { limits: { cpu: "0.5", memory: "1024Mi" } },
-    { limits: { cpu: "500m", memory: "1Gi" } },
+  "a list of ours with one more entry": [{ hosts: ["a"] }, { hosts: ["a", "b"] }, false],
+  "a list of ours in another order": [{ hosts: ["a", "b"] }, { hosts: ["b", "a"] }, false],
+  "a list merged by key with an entry of others": [
+    { ports: [{ port: 1 }] },
+    { ports: [{ port: 2 }, { port: 1 }] },
     true,
   ],
-  "another quantity": [{ limits: { cpu: "0.5" } }, { limits: { cpu: "501m" } }, false],
+  "a list merged by key without an entry of ours": [{ ports: [{ port: 1 }] }, { ports: [{ port: 2 }] }, false],
+  "an environment with a variable of others": [podOf({ env: [own] }), podOf({ env: [own, { name: "B" }] }), true],
+  "an environment with another value": [podOf({ env: [own] }), podOf({ env: [{ ...own, value: "2" }] }), false],
+  "entries with defaults": [{ ports: [{ port: 1 }] }, { ports: [{ port: 1, protocol: "TCP" }] }, true],
+  "a quantity that was rewritten": [
+    { resources: { limits: { cpu: "0.5", memory: "1024Mi" } } },
+    { resources: { limits: { cpu: "500m", memory: "1Gi" } } },
+    true,
+  ],
+  "another quantity": [{ resources: { limits: { cpu: "0.5" } } }, { resources: { limits: { cpu: "501m" } } }, false],
   "a selector with one more key": [{ selector: { a: "b" } }, { selector: { a: "b", c: "d" } }, false],
   "labels with one more key": [{ labels: { a: "b" } }, { labels: { a: "b", c: "d" } }, true],
   "texts that only look like quantities": [{ env: { value: "1000m" } }, { env: { value: "1" } }, false],
@@ -66,18 +77,15 @@ test("a field that is no longer wanted changes the hash, so that it is taken off
   expect(isAsWanted(withHash(after), live(before, unchanged))).toBe(false);
 });
 
-test("what others added inside of owned fields is undone, and nothing else", () => {
-  const wanted = wantedOf({ selector: { a: "b" }, ports: [{ name: "x", port: 1 }], template: { labels: { a: "b" } } });
-  const ports = [
-    { name: "x", port: 1 },
-    { name: "y", port: 2 },
-  ];
-  const live = liveOf({
-    selector: { a: "b", c: "d" },
-    ports,
-    template: { labels: { a: "b", c: "d" } },
-    clusterIP: "10.0.0.1",
+test("lists that somebody has changed are to be written as a whole, and nothing else is", () => {
+  const ports = [{ name: "x", port: 1 }];
+  const wanted = wantedOf({ type: "ClusterIP", selector: { a: "b" }, ports, template: { spec: { hosts: ["h"] } } });
+  const live = (spec: object) => liveOf({ ...(wanted.spec as object), clusterIP: "10.0.0.1", ...spec });
+  const foreign = { type: "NodePort", selector: { a: "b", c: "d" } };
+  expect(changedLists(wanted, live(foreign))).toBeUndefined();
+  expect(changedLists(wanted, live({ ports: [...ports, { name: "y", port: 2 }] }))).toBeUndefined();
+  expect(changedLists(wanted, live({ ports: [{ name: "x", port: 2 }] }))).toEqual({ spec: { ports } });
+  expect(changedLists(wanted, live({ ports: [{ name: "x", port: 3 }], template: {} }))).toEqual({
+    spec: { ports, template: { spec: { hosts: ["h"] } } },
   });
-  expect(restoration(wanted, live)).toEqual({ spec: { selector: { c: null }, ports: [{ name: "x", port: 1 }] } });
-  expect(restoration(wanted, liveOf(wanted.spec))).toBeUndefined();
 });

@@ -1,7 +1,7 @@
 import { describe, expect, test } from "bun:test";
+import type { Change, Origin } from "../../../src/kube/store.ts";
 import { groupVersion, labels } from "../../../src/names.ts";
 import type { CachedObject, Caches } from "../../../src/operator/caches.ts";
-import type { Change, Origin } from "../../../src/operator/store.ts";
 import { keysOf } from "../../../src/operator/watches.ts";
 
 type Rest = {

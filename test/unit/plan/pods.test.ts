@@ -1,6 +1,6 @@
 import { describe, expect, test } from "bun:test";
 import { addressesOf, isLive, workloadOf } from "../../../src/plan/pods.ts";
-import { podsToProbe } from "../../../src/plan/probe.ts";
+import { podsToProbe } from "../../../src/plan/pods-to-probe.ts";
 import { makeDeployment, makeNode, makePod, makeProxy, makeReplicaSet } from "../../support/objects.ts";
 
 const deployment = makeDeployment("edge-proxy");

@@ -23,6 +23,10 @@ export interface Credentials {
   readonly server: string;
   /** Namespace of the pod or of the kubeconfig's context, when it names one. */
   readonly namespace: string | undefined;
+  /** URL of an HTTP proxy that leads to the server. Undefined: as the environment says. */
+  readonly proxy?: string | undefined;
+  /** More headers of every request. */
+  readonly headers?: Readonly<Record<string, string>>;
   tls(): Tls;
   /** The `Authorization` header, when one is needed. */
   authorization(): string | undefined;

@@ -1,21 +1,22 @@
 import type { KubernetesObject } from "@kubernetes/client-node";
-import { fieldManager } from "../names.ts";
 import type { Credentials } from "./credentials.ts";
-import { ApiError, apiError, type StatusBody, StoppedError, UnreachableError } from "./errors.ts";
-import type { OperatorMetrics } from "./metrics.ts";
-import { type Resource, resourceOf, resourcePath } from "./resources.ts";
+import { ApiError, apiError, type StatusBody, StoppedError, TimedOutError, UnreachableError } from "./errors.ts";
+import type { KubeMetrics } from "./metrics.ts";
+import { type Resource, resourcePath } from "./resources.ts";
 
 /** An object as the API server sends it, in its JSON form (times are strings). */
 export type KubeObject = KubernetesObject & { metadata: { name: string; uid: string; resourceVersion: string } };
 
 export type Verb = "get" | "list" | "watch" | "create" | "update" | "patch" | "delete";
 
-interface Call {
+export interface Call {
   verb: Verb;
   resource: Resource;
   namespace?: string;
   name?: string;
   subresource?: string;
+  /** Behind the subresource `proxy`: where on the other side. What answers there is not the API server, so a redirect is an answer too. */
+  path?: string;
   query?: Record<string, string>;
   body?: unknown;
   contentType?: string;
@@ -24,34 +25,41 @@ interface Call {
   signal?: AbortSignal | undefined;
   /** Milliseconds until the call is given up; default 15 s. */
   timeout?: number;
+  /** Bytes of the answer that are read; the rest is left. Default: all. */
+  maxBytes?: number;
 }
 
 export interface KubeOptions {
   credentials: Credentials;
-  metrics: OperatorMetrics;
+  metrics?: Pick<KubeMetrics, "apiRequests">;
   userAgent: string;
+  /** Who owns the fields that are written. */
+  fieldManager: string;
 }
 
 /**
  * The API server over Bun's own fetch: plain JSON in and out. The library's generated clients are not used, since they need an undici that Bun
  * replaces by a stub, turn every timestamp into a Date and cost 35 MiB; its types are.
- * All methods throw ApiError (and its subclasses), UnreachableError or StoppedError.
+ * All methods throw ApiError (and its subclasses), UnreachableError (TimedOutError too) or StoppedError.
  */
 export interface Kube {
   request<T>(call: Call): Promise<T>;
   /** A response whose body is read as it comes; only the wait for its head has a deadline. */
   open(call: Call): Promise<ReadableStream<Uint8Array>>;
+  /** One try, and the answer whatever its code is. */
+  exchange(call: Call): Promise<Response>;
   get<T extends KubeObject>(resource: Resource, namespace: string, name: string, signal?: AbortSignal): Promise<T>;
-  create<T extends KubeObject>(object: KubernetesObject, signal?: AbortSignal): Promise<T>;
+  create<T extends KubeObject>(resource: Resource, object: KubernetesObject, signal?: AbortSignal): Promise<T>;
   /** Server-side apply: takes over the fields in `object` and drops those that we owned before and that are absent now. */
-  apply<T extends KubeObject>(object: KubernetesObject, signal?: AbortSignal): Promise<T>;
+  apply<T extends KubeObject>(resource: Resource, object: KubernetesObject, signal?: AbortSignal): Promise<T>;
   /** JSON merge patch (RFC 7396): null removes a field, lists are replaced as a whole. */
   mergePatch<T extends KubeObject>(
     call: Pick<Call, "resource" | "namespace" | "name" | "subresource" | "body" | "signal">,
   ): Promise<T>;
   /** Deletes the object only if it is still the one with this uid. */
   remove(
-    object: { apiVersion: string; kind: string; namespace: string; name: string; uid: string },
+    resource: Resource,
+    object: { namespace: string; name: string; uid: string },
     signal?: AbortSignal,
   ): Promise<void>;
 }
@@ -63,6 +71,7 @@ const maxTries = 4;
 const maxRetryAfter = 10_000;
 
 export function createKube(options: KubeOptions): Kube {
+  const { fieldManager } = options;
   const request = async <T>(call: Call): Promise<T> => {
     const response = await send(options, call);
     try {
@@ -80,43 +89,48 @@ export function createKube(options: KubeOptions): Kube {
       }
       return response.body;
     },
+    exchange: (call) => sendOnce(options, call),
     get: (resource, namespace, name, signal) => request({ verb: "get", resource, namespace, name, signal }),
-    create: (object, signal) =>
-      request({ verb: "create", ...collectionOf(object), body: object, query: { fieldManager }, signal }),
-    apply: (object, signal) =>
-      request({
+    create: (resource, object, signal) => {
+      const { namespace } = placeOf(object);
+      return request({ verb: "create", resource, ...namespace, body: object, query: { fieldManager }, signal });
+    },
+    apply: (resource, object, signal) => {
+      const { namespace, name } = placeOf(object);
+      return request({
         verb: "patch",
-        ...placeOf(object),
+        resource,
+        ...namespace,
+        ...name,
         query: { fieldManager, force: "true" },
         contentType: "application/apply-patch+yaml",
         body: object,
         signal,
-      }),
+      });
+    },
     mergePatch: (call) =>
       request({ ...call, verb: "patch", query: { fieldManager }, contentType: "application/merge-patch+json" }),
-    async remove({ uid, namespace, name, ...type }, signal) {
+    async remove(resource, { uid, namespace, name }, signal) {
       const body = { apiVersion: "v1", kind: "DeleteOptions", propagationPolicy: "Background", preconditions: { uid } };
-      await request({ verb: "delete", resource: resourceOf(type), namespace, name, body, signal });
+      await request({ verb: "delete", resource, namespace, name, body, signal });
     },
   };
 }
 
-function collectionOf(object: KubernetesObject): Pick<Call, "resource" | "namespace"> {
-  const namespace = object.metadata?.namespace;
-  return { resource: resourceOf(object), ...(namespace === undefined ? {} : { namespace }) };
-}
-
-function placeOf(object: KubernetesObject): Pick<Call, "resource" | "namespace" | "name"> {
-  const name = object.metadata?.name;
-  return { ...collectionOf(object), ...(name === undefined ? {} : { name }) };
+/** Each part absent where the object does not say it. */
+function placeOf({ metadata: { namespace, name } = {} }: KubernetesObject) {
+  return {
+    namespace: namespace === undefined ? {} : { namespace },
+    name: name === undefined ? {} : { name },
+  };
 }
 
 function describe(call: Call): string {
   const place = [call.namespace, call.name].filter((part) => part !== undefined).join("/");
-  return `${call.verb} ${resourceName(call)}${place === "" ? "" : ` ${place}`}`;
+  return `${call.verb} ${resourceName(call)}${place === "" ? "" : ` ${place}`}${call.path ?? ""}`;
 }
 
-/** As in RBAC rules: `tunnels/status` for a subresource. */
+/** As in RBAC rules: `pods/log` for a subresource. */
 function resourceName(call: Call): string {
   return call.subresource === undefined ? call.resource.plural : `${call.resource.plural}/${call.subresource}`;
 }
@@ -147,7 +161,12 @@ async function send(options: KubeOptions, call: Call): Promise<Response> {
 async function sendOnce({ credentials, metrics, userAgent }: KubeOptions, call: Call): Promise<Response> {
   const abort = new AbortController();
   const stop = () => abort.abort();
-  const timer = setTimeout(stop, call.timeout ?? defaultTimeout);
+  const timeout = call.timeout ?? defaultTimeout;
+  let late = false;
+  const timer = setTimeout(() => {
+    late = true;
+    stop();
+  }, timeout);
   // Not AbortSignal.any: signals that are joined to one that lives as long as the process are not collected.
   call.signal?.addEventListener("abort", stop, { once: true });
   let streams = false;
@@ -156,25 +175,29 @@ async function sendOnce({ credentials, metrics, userAgent }: KubeOptions, call: 
     call.signal?.throwIfAborted();
     const response = await fetch(url(credentials.server, call), {
       method: methods[call.verb],
-      headers: headersOf(call, credentials.authorization(), userAgent),
+      headers: { ...headersOf(call, credentials.authorization(), userAgent), ...credentials.headers },
+      ...(credentials.proxy === undefined ? {} : { proxy: credentials.proxy }),
       ...(call.body === undefined ? {} : { body: JSON.stringify(call.body) }),
       signal: abort.signal,
       tls: credentials.tls(),
-      redirect: "error",
+      redirect: call.path === undefined ? "error" : "manual",
       // The deadline above counts; Bun's own idle limit of five minutes would end quiet watches.
       timeout: false,
     });
     code = response.status;
     streams = call.verb === "watch" && response.ok;
-    return streams ? response : new Response(await response.arrayBuffer(), response);
+    return streams ? response : new Response(await readBody(response, call.maxBytes), response);
   } catch (cause) {
+    if (late && call.signal?.aborted !== true) {
+      throw new TimedOutError(`${describe(call)}: no answer within ${timeout} ms`, { cause });
+    }
     throw brokenOff(call, cause);
   } finally {
     clearTimeout(timer);
     if (!streams) {
       call.signal?.removeEventListener("abort", stop);
     }
-    metrics.apiRequests.inc({ verb: call.verb, resource: resourceName(call), code: String(code) });
+    metrics?.apiRequests.inc({ verb: call.verb, resource: resourceName(call), code: String(code) });
   }
 }
 
@@ -189,7 +212,7 @@ const methods: Record<Verb, string> = {
 };
 
 function url(server: string, call: Call): string {
-  const path = resourcePath(call.resource, call);
+  const path = resourcePath(call.resource, call) + (call.path ?? "");
   const query = call.query === undefined ? "" : `?${new URLSearchParams(call.query)}`;
   return server + path + query;
 }
@@ -201,6 +224,22 @@ function headersOf(call: Call, authorization: string | undefined, userAgent: str
     ...(call.body === undefined ? {} : { "content-type": call.contentType ?? "application/json" }),
     ...(authorization === undefined ? {} : { authorization }),
   };
+}
+
+async function readBody(response: Response, limit: number | undefined): Promise<ArrayBuffer | Uint8Array<ArrayBuffer>> {
+  if (limit === undefined) {
+    return await response.arrayBuffer();
+  }
+  const chunks: Uint8Array<ArrayBuffer>[] = [];
+  let length = 0;
+  for await (const chunk of response.body ?? []) {
+    chunks.push(chunk);
+    length += chunk.length;
+    if (length >= limit) {
+      break;
+    }
+  }
+  return Buffer.concat(chunks).subarray(0, limit);
 }
 
 function brokenOff(call: Call, cause: unknown): Error {

@@ -1,10 +1,11 @@
 import { expect, test } from "bun:test";
+import { Registry } from "prom-client";
+import { startReflector, type WatchTiming } from "../../../src/kube/cache.ts";
+import { createKube, type KubeObject } from "../../../src/kube/kube.ts";
+import { createKubeMetrics } from "../../../src/kube/metrics.ts";
+import { createStore } from "../../../src/kube/store.ts";
 import { createLog } from "../../../src/log.ts";
-import { startReflector, type WatchTiming } from "../../../src/operator/cache.ts";
-import { createKube, type KubeObject } from "../../../src/operator/kube.ts";
-import { createOperatorMetrics } from "../../../src/operator/metrics.ts";
 import { resources } from "../../../src/operator/resources.ts";
-import { createStore } from "../../../src/operator/store.ts";
 import { waitFor } from "../../support/cluster/wait.ts";
 
 const deadline = { deadline: 10_000, interval: 5 };
@@ -39,7 +40,8 @@ function rig(lists: (() => object)[], watches: Script[]) {
       return new Response(new ReadableStream({ start: (controller) => script?.(controller, version) }));
     },
   });
-  const metrics = createOperatorMetrics();
+  const registry = new Registry();
+  const metrics = createKubeMetrics("test", [registry]);
   const credentials = {
     server: `http://127.0.0.1:${server.port}`,
     namespace: undefined,
@@ -50,7 +52,7 @@ function rig(lists: (() => object)[], watches: Script[]) {
   const abort = new AbortController();
   const store = createStore<KubeObject>({ onChange: () => {} });
   const reflector = startReflector<KubeObject>({
-    kube: createKube({ credentials, metrics, userAgent: "netaminity-test" }),
+    kube: createKube({ credentials, metrics, userAgent: "netaminity-test", fieldManager: "netaminity" }),
     metrics,
     log: createLog({ level: "error", format: "json", write: () => {} }),
     resource: resources.pod,
@@ -66,7 +68,7 @@ function rig(lists: (() => object)[], watches: Script[]) {
     abort: () => abort.abort(),
     names: () => [...store.values()].map(({ metadata }) => `${metadata.name}@${metadata.resourceVersion}`).sort(),
     restarts: async (cause: string) => {
-      const { body } = await metrics.expose();
+      const body = await registry.metrics();
       return Number(
         new RegExp(`watch_restarts_total\\{resource="pods",cause="${cause}"\\} (\\d+)`).exec(body)?.[1] ?? 0,
       );

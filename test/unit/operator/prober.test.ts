@@ -1,7 +1,7 @@
 import { expect, test } from "bun:test";
 import { createOperatorMetrics } from "../../../src/operator/metrics.ts";
-import { createProber } from "../../../src/operator/probe.ts";
-import type { ProbeAddress } from "../../../src/plan/probe.ts";
+import { createProber } from "../../../src/operator/prober.ts";
+import type { ProbeAddress } from "../../../src/plan/pods-to-probe.ts";
 import { waitFor } from "../../support/cluster/wait.ts";
 
 const deadline = { deadline: 10_000, interval: 5 };

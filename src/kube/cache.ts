@@ -2,7 +2,7 @@ import type { Log } from "../log.ts";
 import { backoffDelay, pause } from "./backoff.ts";
 import { ApiError, GoneError, StoppedError, UnreachableError } from "./errors.ts";
 import type { Kube, KubeObject } from "./kube.ts";
-import type { OperatorMetrics } from "./metrics.ts";
+import type { KubeMetrics } from "./metrics.ts";
 import type { Resource } from "./resources.ts";
 import type { Store } from "./store.ts";
 import { createLineSplitter, parseWatchEvent, watchError } from "./watch-stream.ts";
@@ -10,7 +10,7 @@ import { createLineSplitter, parseWatchEvent, watchError } from "./watch-stream.
 /** How one collection is followed. */
 export interface ReflectorOptions<T extends KubeObject> {
   kube: Kube;
-  metrics: OperatorMetrics;
+  metrics: Pick<KubeMetrics, "watchRestarts">;
   log: Log;
   resource: Resource;
   /** Absent: all namespaces. */

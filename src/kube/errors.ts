@@ -1,4 +1,4 @@
-/** What can go wrong between the operator and the API server. Which class it is decides whether trying again helps. */
+/** What can go wrong between us and the API server. Which class it is decides whether trying again helps. */
 
 /** The `Status` object that the API server answers with. */
 export interface StatusBody {
@@ -48,9 +48,14 @@ export class RefusedError extends ApiError {
   override readonly name = "RefusedError";
 }
 
-/** No answer: the connection failed, broke or took longer than the deadline. */
+/** No answer: the connection failed or broke. */
 export class UnreachableError extends Error {
-  override readonly name = "UnreachableError";
+  override readonly name: string = "UnreachableError";
+}
+
+/** No answer within the time of the call: of the API server, or of what is behind it. */
+export class TimedOutError extends UnreachableError {
+  override readonly name = "TimedOutError";
 }
 
 /** Work was given up because the process stops or this replica no longer leads. */
@@ -61,6 +66,11 @@ export class StoppedError extends Error {
 /** The kubeconfig or the service account folder cannot be used. */
 export class CredentialsError extends Error {
   override readonly name = "CredentialsError";
+}
+
+/** Whether the failure says that the caller may not do this, or is nobody. */
+export function isDenied(error: unknown): error is ApiError {
+  return error instanceof ApiError && (error.code === 401 || error.code === 403);
 }
 
 /** Whether a 500 is really the user's error: the API server gives it no reason, so its text is all there is. */

@@ -1,6 +1,6 @@
 import { expect, test } from "bun:test";
-import { GoneError, UnreachableError } from "../../../src/operator/errors.ts";
-import { createLineSplitter, parseWatchEvent, watchError } from "../../../src/operator/watch-stream.ts";
+import { GoneError, UnreachableError } from "../../../src/kube/errors.ts";
+import { createLineSplitter, parseWatchEvent, watchError } from "../../../src/kube/watch-stream.ts";
 
 const bytes = (text: string) => new TextEncoder().encode(text);
 

@@ -1,8 +1,9 @@
 import { expect, test } from "bun:test";
+import { Registry } from "prom-client";
+import { createEventRecorder } from "../../../src/kube/events.ts";
+import type { Kube } from "../../../src/kube/kube.ts";
+import { createKubeMetrics } from "../../../src/kube/metrics.ts";
 import { createLog } from "../../../src/log.ts";
-import { createEventRecorder } from "../../../src/operator/events.ts";
-import type { Kube } from "../../../src/operator/kube.ts";
-import { createOperatorMetrics } from "../../../src/operator/metrics.ts";
 
 const owner = {
   apiVersion: "netaminity.exeteres.net/v1",
@@ -17,7 +18,7 @@ function rig({ hangs = false, fails = false } = {}) {
   const answer = <T>(): Promise<T> =>
     hangs ? new Promise(() => {}) : fails ? Promise.reject(new Error("refused")) : Promise.resolve({} as T);
   const kube = {
-    create: (event: { note?: string }) => {
+    create: (_: unknown, event: { note?: string }) => {
       written.push({ verb: "create", note: event.note ?? "" });
       return answer();
     },
@@ -26,10 +27,18 @@ function rig({ hangs = false, fails = false } = {}) {
       return answer();
     },
   } as unknown as Kube;
-  const metrics = createOperatorMetrics();
+  const registry = new Registry();
+  const metrics = createKubeMetrics("test", [registry]);
   const clock = { now: 1_000_000 };
   const log = createLog({ level: "error", format: "json", write: () => {} });
-  const recorder = createEventRecorder({ kube, metrics, log, instance: "me", now: () => clock.now });
+  const recorder = createEventRecorder({
+    kube,
+    metrics,
+    log,
+    controller: "test",
+    instance: "me",
+    now: () => clock.now,
+  });
   const dropped = async () => (await metrics.eventsDropped.get()).values[0]?.value ?? 0;
   return { recorder, written, clock, dropped };
 }

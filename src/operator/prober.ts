@@ -1,7 +1,7 @@
 import { formatHostPort } from "../endpoint.ts";
+import { pause } from "../kube/backoff.ts";
 import type { ProbeResult } from "../plan/observed.ts";
-import type { ProbeAddress } from "../plan/probe.ts";
-import { pause } from "./backoff.ts";
+import type { ProbeAddress } from "../plan/pods-to-probe.ts";
 import type { OperatorMetrics } from "./metrics.ts";
 
 export interface ProberOptions {

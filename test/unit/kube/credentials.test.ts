@@ -4,9 +4,9 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { stringify } from "yaml";
 import { errorText } from "../../../src/errors.ts";
-import { inClusterCredentials } from "../../../src/operator/credentials.ts";
-import { CredentialsError } from "../../../src/operator/errors.ts";
-import { kubeconfigCredentials } from "../../../src/operator/kubeconfig.ts";
+import { inClusterCredentials } from "../../../src/kube/credentials.ts";
+import { CredentialsError } from "../../../src/kube/errors.ts";
+import { kubeconfigCredentials } from "../../../src/kube/kubeconfig.ts";
 
 async function folderWith(files: Record<string, string>) {
   const folder = await mkdtempDisposable(join(tmpdir(), "netaminity-credentials-"));
@@ -103,11 +103,11 @@ describe("what cannot work is refused with the field", () => {
   const cases: Record<string, [config: string, message: string]> = {
     exec: [
       makeKubeconfig({ user: { exec: { command: "aws" } } }),
-      'the user of the current context has "exec", which the operator does not run',
+      'the user of the current context has "exec", which is not run here',
     ],
     "an auth provider": [
       makeKubeconfig({ user: { "auth-provider": {} } }),
-      'has "auth-provider", which the operator does not run',
+      'has "auth-provider", which is not run here',
     ],
     "a context that is missing": [
       makeKubeconfig({ rest: { "current-context": "there" } }),
@@ -118,9 +118,13 @@ describe("what cannot work is refused with the field", () => {
       makeKubeconfig({ cluster: { server: "10.0.0.1" } }),
       "clusters.0.cluster.server: must be a URL",
     ],
-    "a proxy": [
-      makeKubeconfig({ cluster: { "proxy-url": "http://10.0.0.2" } }),
-      "clusters.0.cluster.proxy-url: is not supported; the variable HTTPS_PROXY is",
+    "a proxy of another kind": [
+      makeKubeconfig({ cluster: { "proxy-url": "socks5://10.0.0.2" } }),
+      "clusters.0.cluster.proxy-url: must be http://HOST:PORT or https://HOST:PORT; others are not supported",
+    ],
+    "more than one group to act as": [
+      makeKubeconfig({ user: { as: "me", "as-groups": ["a", "b"] } }),
+      "users.0.user.as-groups: several groups are not supported",
     ],
     "a file that is no kubeconfig": ["hello", "file: "],
   };

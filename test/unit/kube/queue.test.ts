@@ -1,5 +1,5 @@
 import { expect, test } from "bun:test";
-import { createQueue } from "../../../src/operator/queue.ts";
+import { createQueue } from "../../../src/kube/queue.ts";
 
 test("a key that is added several times is handed out once", async () => {
   const queue = createQueue();

@@ -5,7 +5,7 @@ import { z } from "zod";
 import { type Credentials, type RereadFile, rereadFile, type Tls } from "./credentials.ts";
 import { CredentialsError } from "./errors.ts";
 
-// Own code, since the library's KubeConfig costs 35 MiB of memory, drops `tokenFile` and hands its result to a transport that Bun lacks.
+// Own code: what the library's KubeConfig makes of a kubeconfig is not what kubectl makes of it (docs/INTERNAL.md, "Decisions").
 
 const clusterSchema = z.looseObject({
   server: z.string().regex(/^https?:\/\//, "must be a URL"),
@@ -13,7 +13,11 @@ const clusterSchema = z.looseObject({
   "certificate-authority-data": z.string().optional(),
   "insecure-skip-tls-verify": z.boolean().optional(),
   "tls-server-name": z.string().optional(),
-  "proxy-url": z.undefined("is not supported; the variable HTTPS_PROXY is").optional(),
+  "proxy-url": z
+    .string()
+    .regex(/^https?:\/\//, "must be http://HOST:PORT or https://HOST:PORT; others are not supported")
+    .or(z.literal(""))
+    .optional(),
 });
 const userSchema = z.looseObject({
   "client-certificate": z.string().optional(),
@@ -24,10 +28,19 @@ const userSchema = z.looseObject({
   tokenFile: z.string().optional(),
   username: z.string().optional(),
   password: z.string().optional(),
+  as: z.string().optional(),
+  "as-uid": z.string().optional(),
+  // Several would have to be headers of one name, which fetch makes one of.
+  "as-groups": z.array(z.string()).max(1, "several groups are not supported").nullish(),
+  "as-user-extra": z.undefined("is not supported").optional(),
   exec: z.unknown().optional(),
   "auth-provider": z.unknown().optional(),
 });
-const contextSchema = z.looseObject({ cluster: z.string(), user: z.string(), namespace: z.string().optional() });
+const contextSchema = z.looseObject({
+  cluster: z.string(),
+  user: z.string().default(""),
+  namespace: z.string().optional(),
+});
 /** Entries are examined when they are used: what is wrong with another cluster is no concern of ours. */
 const entries = z.array(z.looseObject({ name: z.string() })).nullish();
 const schema = z.looseObject({
@@ -42,8 +55,8 @@ type Cluster = z.output<typeof clusterSchema>;
 export interface KubeconfigOptions {
   /** Name of the context to use instead of the current one. */
   context?: string | undefined;
-  /** Gets credentials from the program that the user entry names (`exec`). Absent: such an entry is refused. */
-  runProgram?: (exec: unknown) => ProgramCredentials;
+  /** Gets credentials from the program that the user entry of a file in `folder` names (`exec`). Absent: such an entry is refused. */
+  runProgram?: (exec: unknown, folder: string) => ProgramCredentials;
 }
 
 /** What a credential program gave. */
@@ -56,7 +69,7 @@ export interface ProgramCredentials {
 
 /**
  * Credentials of one context of a kubeconfig: client certificate, token, token file, basic auth, or a program. Files are re-read when they
- * change. Of several kubeconfig files the first that has an entry of a name counts, as with kubectl.
+ * change. Of several kubeconfig files the first that has an entry of a name counts, and over plain HTTP no secret is sent, as with kubectl.
  * Throws CredentialsError that names the field which is missing, wrong or not supported.
  */
 export function kubeconfigCredentials(
@@ -72,7 +85,7 @@ export function kubeconfigCredentials(
         : undefined;
   if (unsupported !== undefined) {
     throw new CredentialsError(
-      `kubeconfig ${path}: the user of the current context has "${unsupported}", which the operator does not run; ` +
+      `kubeconfig ${path}: the user of the current context has "${unsupported}", which is not run here; ` +
         "accepted are client-certificate, token, tokenFile, and username with password",
     );
   }
@@ -82,11 +95,15 @@ export function kubeconfigCredentials(
   const cert = inline(user.value["client-certificate-data"]) ?? at(user.value["client-certificate"], user);
   const key = inline(user.value["client-key-data"]) ?? at(user.value["client-key"], user);
   const token = at(user.value.tokenFile, user);
-  const program = user.value.exec === undefined ? undefined : runProgram?.(user.value.exec);
+  const program =
+    user.value.exec === undefined ? undefined : runProgram?.(user.value.exec, dirname(resolve(user.path)));
   const fixed = fixedAuthorization(user.value);
+  const server = cluster.value.server.replace(/\/+$/, "");
   return {
-    server: cluster.value.server.replace(/\/+$/, ""),
+    server,
     namespace,
+    proxy: cluster.value["proxy-url"] || undefined,
+    headers: impersonation(user.value),
     tls: () =>
       tlsOf(
         cluster.value,
@@ -95,6 +112,9 @@ export function kubeconfigCredentials(
         program?.certificate?.key ?? key?.read(),
       ),
     authorization() {
+      if (!server.startsWith("https:")) {
+        return undefined;
+      }
       const bearer = program?.token ?? token?.read();
       return bearer === undefined ? fixed : `Bearer ${bearer}`;
     },
@@ -142,7 +162,7 @@ function readContext(paths: readonly string[], wanted: string | undefined): Cont
     path,
     namespace: context.namespace,
     cluster: find("clusters", context.cluster, clusterSchema),
-    user: find("users", context.user, userSchema),
+    user: context.user === "" ? { path, value: {} } : find("users", context.user, userSchema),
   };
 }
 
@@ -181,6 +201,16 @@ function tlsOf(cluster: Cluster, ca: string | undefined, cert: string | undefine
     ...(key === undefined ? {} : { key }),
     ...(serverName === undefined ? {} : { serverName }),
     rejectUnauthorized: cluster["insecure-skip-tls-verify"] !== true,
+  };
+}
+
+/** As whom the user acts (https://kubernetes.io/docs/reference/access-authn-authz/user-impersonation/). */
+function impersonation({ as: name, "as-uid": uid, "as-groups": groups }: User): Record<string, string> {
+  const [group] = groups ?? [];
+  return {
+    ...(name === undefined ? {} : { "impersonate-user": name }),
+    ...(uid === undefined ? {} : { "impersonate-uid": uid }),
+    ...(group === undefined ? {} : { "impersonate-group": group }),
   };
 }
 

@@ -1,5 +1,5 @@
 import { expect, test } from "bun:test";
-import { backoffDelay, pause } from "../../../src/operator/backoff.ts";
+import { backoffDelay, pause } from "../../../src/kube/backoff.ts";
 
 test("the pause doubles with each failure until the cap, with at most half of it taken off", () => {
   const at = (random: number) => (failures: number) =>

@@ -1,5 +1,6 @@
 import { expect, test } from "bun:test";
-import type { Credentials } from "../../../src/operator/credentials.ts";
+import { Registry } from "prom-client";
+import type { Credentials } from "../../../src/kube/credentials.ts";
 import {
   ApiError,
   ConflictError,
@@ -8,9 +9,9 @@ import {
   RefusedError,
   StoppedError,
   UnreachableError,
-} from "../../../src/operator/errors.ts";
-import { createKube } from "../../../src/operator/kube.ts";
-import { createOperatorMetrics } from "../../../src/operator/metrics.ts";
+} from "../../../src/kube/errors.ts";
+import { createKube } from "../../../src/kube/kube.ts";
+import { createKubeMetrics } from "../../../src/kube/metrics.ts";
 import { resources } from "../../../src/operator/resources.ts";
 
 /** A server that answers as told, and a client for it. Real API servers do not fail on command. */
@@ -37,9 +38,10 @@ function rig(answer: (request: Request, count: number) => Response | Promise<Res
       token = "new";
     },
   };
-  const metrics = createOperatorMetrics();
-  const kube = createKube({ credentials, metrics, userAgent: "netaminity-test" });
-  return { kube, metrics, requests, tokens, [Symbol.asyncDispose]: () => server.stop(true) };
+  const registry = new Registry();
+  const metrics = createKubeMetrics("test", [registry]);
+  const kube = createKube({ credentials, metrics, userAgent: "netaminity-test", fieldManager: "netaminity" });
+  return { kube, registry, requests, tokens, [Symbol.asyncDispose]: () => server.stop(true) };
 }
 
 const object = { metadata: { name: "a", uid: "u", resourceVersion: "1" } };
@@ -115,7 +117,7 @@ test("a server that does not answer, or not to the end, is given up after the de
       timeout: 50,
     });
     await expect(call).rejects.toBeInstanceOf(UnreachableError);
-    expect((await server.metrics.expose()).body).toContain('api_requests_total{verb="get",resource="services",code="');
+    expect(await server.registry.metrics()).toContain('api_requests_total{verb="get",resource="services",code="');
   }
 });
 
@@ -138,7 +140,7 @@ test("nobody listens: the server counts as unreachable", async () => {
 test("calls have the paths, methods and parameters of the Kubernetes API and are counted", async () => {
   await using server = rig(() => Response.json(object));
   const deployment = { apiVersion: "apps/v1", kind: "Deployment", metadata: { name: "a", namespace: "demo" } };
-  await server.kube.apply(deployment);
+  await server.kube.apply(resources.deployment, deployment);
   await server.kube.mergePatch({
     resource: resources.tunnel,
     namespace: "demo",
@@ -146,8 +148,8 @@ test("calls have the paths, methods and parameters of the Kubernetes API and are
     subresource: "status",
     body: {},
   });
-  await server.kube.create({ apiVersion: "v1", kind: "Secret", metadata: { name: "a", namespace: "demo" } });
-  await server.kube.remove({ apiVersion: "v1", kind: "Pod", namespace: "demo", name: "a", uid: "u" });
+  await server.kube.create(resources.secret, { metadata: { name: "a", namespace: "demo" } });
+  await server.kube.remove(resources.pod, { namespace: "demo", name: "a", uid: "u" });
   await server.kube.get(resources.node, "", "n1");
   expect(server.requests).toEqual([
     "PATCH /apis/apps/v1/namespaces/demo/deployments/a?fieldManager=netaminity&force=true",
@@ -156,6 +158,6 @@ test("calls have the paths, methods and parameters of the Kubernetes API and are
     "DELETE /api/v1/namespaces/demo/pods/a",
     "GET /api/v1/nodes/n1",
   ]);
-  const { body } = await server.metrics.expose();
-  expect(body).toContain('netaminity_operator_api_requests_total{verb="patch",resource="tunnels/status",code="200"} 1');
+  const body = await server.registry.metrics();
+  expect(body).toContain('test_api_requests_total{verb="patch",resource="tunnels/status",code="200"} 1');
 });

@@ -1,3 +1,4 @@
+import { isAbsolute, join } from "node:path";
 import { z } from "zod";
 import { CredentialsError } from "./errors.ts";
 import type { ProgramCredentials } from "./kubeconfig.ts";
@@ -24,14 +25,17 @@ type Status = z.output<typeof answerSchema>["status"];
 /** Milliseconds that the program may take: it may wait for a person who logs in somewhere. */
 const deadline = 120_000;
 
-/** Credentials from a kubeconfig's `exec`, got when they are first needed. Reading them throws CredentialsError when the program fails. */
-export function programCredentials(exec: unknown): ProgramCredentials {
+/**
+ * Credentials from the `exec` of a kubeconfig in `folder`, got when they are first needed. Reading them throws CredentialsError when the program
+ * fails.
+ */
+export function programCredentials(exec: unknown, folder: string): ProgramCredentials {
   const parsed = execSchema.safeParse(exec);
   if (!parsed.success) {
     const issue = parsed.error.issues[0];
     throw new CredentialsError(`kubeconfig: exec.${issue?.path.join(".")}: ${issue?.message}`);
   }
-  const program = parsed.data;
+  const program = { ...parsed.data, command: placed(parsed.data.command, folder) };
   let known: Status | undefined;
   const status = () => {
     known ??= run(program);
@@ -49,6 +53,11 @@ export function programCredentials(exec: unknown): ProgramCredentials {
       known = undefined;
     },
   };
+}
+
+/** A bare name is looked up in PATH, a relative path from where it is written. */
+function placed(command: string, folder: string): string {
+  return command.includes("/") && !isAbsolute(command) ? join(folder, command) : command;
 }
 
 function run({ apiVersion, command, args, env, interactiveMode }: z.output<typeof execSchema>): Status {

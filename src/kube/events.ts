@@ -1,20 +1,33 @@
 import { errorText } from "../errors.ts";
 import type { Log } from "../log.ts";
-import type { EventNote } from "../plan/plan.ts";
-import type { Owner } from "./execute.ts";
 import type { Kube } from "./kube.ts";
-import type { OperatorMetrics } from "./metrics.ts";
-import { resources } from "./resources.ts";
+import type { KubeMetrics } from "./metrics.ts";
+import { builtIn } from "./resources.ts";
+
+/** The object that an Event is about. */
+export interface Regarded {
+  apiVersion: string;
+  kind: string;
+  metadata: { namespace: string; name: string; uid: string };
+}
+
+export interface EventNote {
+  type: "Normal" | "Warning";
+  reason: string;
+  message: string;
+}
 
 /** Records Kubernetes Events. Never waits for the API server and never fails: an Event is worth no retry. */
 export interface EventRecorder {
-  record(owner: Owner, note: EventNote): void;
+  record(regarded: Regarded, note: EventNote): void;
 }
 
 export interface EventOptions {
   kube: Kube;
-  metrics: OperatorMetrics;
+  metrics: Pick<KubeMetrics, "eventsDropped">;
   log: Log;
+  /** Who records, `reportingController` of the Events. */
+  controller: string;
   /** Name of this replica, `reportingInstance` of the Events. */
   instance: string;
   now?: () => number;
@@ -25,7 +38,6 @@ const seriesWindow = 10 * 60_000;
 const maxKnown = 1000;
 const maxInFlight = 8;
 const maxNote = 1024;
-const reportingController = "netaminity.exeteres.net/operator";
 
 interface Known {
   namespace: string;
@@ -35,7 +47,8 @@ interface Known {
   until: number;
 }
 
-export function createEventRecorder({ kube, metrics, log, instance, now = Date.now }: EventOptions): EventRecorder {
+export function createEventRecorder(options: EventOptions): EventRecorder {
+  const { kube, metrics, log, controller, instance, now = Date.now } = options;
   const known = new Map<string, Known>();
   let inFlight = 0;
 
@@ -55,8 +68,8 @@ export function createEventRecorder({ kube, metrics, log, instance, now = Date.n
     }
   };
   return {
-    record(owner, note) {
-      const key = [owner.metadata.uid, note.type, note.reason, note.message].join("\n");
+    record(regarded, note) {
+      const key = [regarded.metadata.uid, note.type, note.reason, note.message].join("\n");
       const entry = known.get(key);
       if (entry !== undefined && now() < entry.until) {
         entry.count += 1;
@@ -72,9 +85,10 @@ export function createEventRecorder({ kube, metrics, log, instance, now = Date.n
         return;
       }
       forgetOld(known, now());
-      const { namespace, name } = { namespace: owner.metadata.namespace, name: eventName(owner) };
+      const { namespace } = regarded.metadata;
+      const name = eventName(regarded);
       known.set(key, { namespace, name, count: 1, written: 1, until: now() + seriesWindow });
-      void send(() => kube.create(eventOf({ owner, note, name, instance, now: now() })));
+      void send(() => kube.create(builtIn.event, eventOf({ regarded, note, name, controller, instance, now: now() })));
     },
   };
 }
@@ -92,28 +106,30 @@ function forgetOld(known: Map<string, Known>, now: number): void {
 /** RFC 3339 with microseconds, as MicroTime wants it. */
 export const microTime = (milliseconds: number) => new Date(milliseconds).toISOString().replace("Z", "000Z");
 
-function eventName(owner: Owner): string {
-  const suffix = Bun.hash(`${owner.metadata.uid}${crypto.randomUUID()}`).toString(16);
-  return `${owner.metadata.name.slice(0, 200)}.${suffix}`;
+function eventName({ metadata }: Regarded): string {
+  const suffix = Bun.hash(`${metadata.uid}${crypto.randomUUID()}`).toString(16);
+  return `${metadata.name.slice(0, 200)}.${suffix}`;
 }
 
 function eventOf({
-  owner,
+  regarded,
   note,
   name,
+  controller,
   instance,
   now,
 }: {
-  owner: Owner;
+  regarded: Regarded;
   note: EventNote;
   name: string;
+  controller: string;
   instance: string;
   now: number;
 }) {
-  const { apiVersion, kind, metadata } = owner;
+  const { apiVersion, kind, metadata } = regarded;
   return {
-    apiVersion: resources.event.apiVersion,
-    kind: resources.event.kind,
+    apiVersion: builtIn.event.apiVersion,
+    kind: builtIn.event.kind,
     metadata: { name, namespace: metadata.namespace },
     eventTime: microTime(now),
     type: note.type,
@@ -121,7 +137,7 @@ function eventOf({
     note: note.message.slice(0, maxNote),
     action: "Reconcile",
     regarding: { apiVersion, kind, namespace: metadata.namespace, name: metadata.name, uid: metadata.uid },
-    reportingController,
+    reportingController: controller,
     reportingInstance: instance.slice(0, 128),
   };
 }
@@ -129,7 +145,7 @@ function eventOf({
 function writeSeries(kube: Kube, { namespace, name, count }: Known, now: number): Promise<unknown> {
   return kube.request({
     verb: "patch",
-    resource: resources.event,
+    resource: builtIn.event,
     namespace,
     name,
     contentType: "application/merge-patch+json",

@@ -1,6 +1,6 @@
 import { expect, test } from "bun:test";
-import type { KubeObject } from "../../../src/operator/kube.ts";
-import { type Change, createStore, type Origin } from "../../../src/operator/store.ts";
+import type { KubeObject } from "../../../src/kube/kube.ts";
+import { type Change, createStore, type Origin } from "../../../src/kube/store.ts";
 
 interface Pod extends KubeObject {
   node?: string;

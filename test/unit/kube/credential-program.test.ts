@@ -2,9 +2,9 @@ import { expect, test } from "bun:test";
 import { mkdtempDisposable } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { programCredentials } from "../../../src/operator/credential-program.ts";
-import { CredentialsError } from "../../../src/operator/errors.ts";
-import { kubeconfigCredentials } from "../../../src/operator/kubeconfig.ts";
+import { programCredentials } from "../../../src/kube/credential-program.ts";
+import { CredentialsError } from "../../../src/kube/errors.ts";
+import { kubeconfigCredentials } from "../../../src/kube/kubeconfig.ts";
 
 const exec = (script: string, env: { name: string; value: string }[] = []) => ({
   apiVersion: "client.authentication.k8s.io/v1",
@@ -17,14 +17,14 @@ test("a program's token is used until it is refused, and the program knows what 
   await using folder = await mkdtempDisposable(join(tmpdir(), "netaminity-exec-"));
   const calls = join(folder.path, "calls");
   const script = `echo x >> ${calls}; printf '{"status":{"token":"%s-%s-%s"}}' "$WHO" "$(wc -l < ${calls} | tr -d ' ')" "$(printf %s "$KUBERNETES_EXEC_INFO" | grep -c ExecCredential)"`;
-  const program = programCredentials(exec(script, [{ name: "WHO", value: "me" }]));
+  const program = programCredentials(exec(script, [{ name: "WHO", value: "me" }]), "/");
   expect([program.token, program.token, program.certificate]).toEqual(["me-1-1", "me-1-1", undefined]);
   program.expire();
   expect(program.token).toBe("me-2-1");
 });
 
 test("a program may give a certificate instead", () => {
-  const program = programCredentials(exec(`echo '{"status":{"clientCertificateData":"c","clientKeyData":"k"}}'`));
+  const program = programCredentials(exec(`echo '{"status":{"clientCertificateData":"c","clientKeyData":"k"}}'`), "/");
   expect([program.token, program.certificate]).toEqual([undefined, { cert: "c", key: "k" }]);
 });
 
@@ -42,8 +42,8 @@ test.each<[string, unknown, string]>([
   ],
   ["without a command", { apiVersion: "v1" }, "kubeconfig: exec.command: "],
 ])("a program %s is an error that names it", (_, given, message) => {
-  expect(() => programCredentials(given).token).toThrow(CredentialsError);
-  expect(() => programCredentials(given).token).toThrow(message);
+  expect(() => programCredentials(given, "/").token).toThrow(CredentialsError);
+  expect(() => programCredentials(given, "/").token).toThrow(message);
 });
 
 test("of several kubeconfigs the first that knows a name counts, and a context can be chosen", async () => {

@@ -1,7 +1,7 @@
 import { expect, test } from "bun:test";
+import { ConflictError, UnreachableError } from "../../../src/kube/errors.ts";
+import { type Lease, type LeaseClient, type LeaseSpec, runLeader } from "../../../src/kube/leader.ts";
 import { createLog } from "../../../src/log.ts";
-import { ConflictError, UnreachableError } from "../../../src/operator/errors.ts";
-import { type Lease, type LeaseClient, type LeaseSpec, runLeader } from "../../../src/operator/leader.ts";
 import { waitFor } from "../../support/cluster/wait.ts";
 
 const log = createLog({ level: "error", format: "json", write: () => {} });

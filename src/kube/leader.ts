@@ -4,7 +4,7 @@ import { pause } from "./backoff.ts";
 import { ConflictError, NotFoundError } from "./errors.ts";
 import { microTime } from "./events.ts";
 import type { Kube, KubeObject } from "./kube.ts";
-import { resources } from "./resources.ts";
+import { builtIn } from "./resources.ts";
 
 export interface LeaseSpec {
   holderIdentity?: string;
@@ -206,7 +206,7 @@ const requestTimeout = 5000;
 
 /** The lease `name` in `namespace`. */
 export function leaseClient(kube: Kube, namespace: string, name: string): LeaseClient {
-  const { lease: resource } = resources;
+  const { lease: resource } = builtIn;
   const object = (spec: LeaseSpec, resourceVersion?: string) => ({
     apiVersion: resource.apiVersion,
     kind: resource.kind,
