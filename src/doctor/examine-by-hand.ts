@@ -1,4 +1,3 @@
-import { objectionToSecret } from "../agent/inspect.ts";
 import { connectFirst, dialTimeout } from "../agent/net/dial.ts";
 import { resolve } from "../agent/net/names.ts";
 import { wayOut } from "../agent/net/way.ts";
@@ -9,6 +8,7 @@ import { errorText } from "../errors.ts";
 import { suspicionOf } from "../secret-text.ts";
 import { type Via, viaText } from "../via.ts";
 import type { ByHandFacts, SecretAnswer, Step } from "./by-hand-checks.ts";
+import { objectionToSecret } from "./prove-secret.ts";
 
 /** Tries what a target run by hand would do, step by step; each has the deadline that it has there. Opens no session. */
 export async function examineByHand(options: {

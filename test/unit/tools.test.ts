@@ -74,7 +74,7 @@ describe("netaminity doctor by hand", () => {
       port: 0,
       socket: {
         // A proxy that requires encryption says so in its challenge.
-        open: (socket) => void socket.write('{"Challenge":"6e6d0107-52c4-8b6e-9a01-7c2d8e5f6a90"}\0'),
+        open: (socket) => void socket.write('{"Challenge":"6e6d010d-52c4-8b6e-9a01-7c2d8e5f6a90"}\0'),
         data() {},
       },
     });

@@ -118,16 +118,8 @@ export class Wire implements Duplex, SocketEvents {
     this.#remote = remote;
   }
 
-  write(chunk: Uint8Array): boolean {
-    return this.#write(chunk, rest);
-  }
-
-  /** As `write`, but the bytes are the caller's again afterwards. */
-  writeShared(bytes: Uint8Array): boolean {
-    return this.#write(bytes, (chunk, taken) => chunk.slice(taken));
-  }
-
-  #write(chunk: Uint8Array, restOf: (chunk: Uint8Array, taken: number) => Uint8Array): boolean {
+  /** `isShared`: the bytes are the caller's again afterwards. */
+  write(chunk: Uint8Array, isShared = false): boolean {
     if (!this.open) return true;
     if (this.#tail !== undefined) {
       this.#keep(Buffer.concat([this.#tail, chunk]));
@@ -135,7 +127,7 @@ export class Wire implements Duplex, SocketEvents {
     }
     const taken = this.#send(chunk);
     if (taken === chunk.byteLength) return true;
-    this.#keep(restOf(chunk, taken));
+    this.#keep(isShared ? chunk.slice(taken) : rest(chunk, taken));
     return false;
   }
 

@@ -276,8 +276,8 @@ function writeFrames(wire: Wire, head: Uint8Array, payload: Uint8Array, after: U
   if (size <= scratch.byteLength) {
     scratch.set(payload, at);
     scratch.set(after, size - after.byteLength);
-    return wire.writeShared(scratch.subarray(0, size));
+    return wire.write(scratch.subarray(0, size), true);
   }
-  wire.writeShared(scratch.subarray(0, at));
+  wire.write(scratch.subarray(0, at), true);
   return wire.write(after.byteLength === 0 ? payload : Buffer.concat([payload, after]));
 }

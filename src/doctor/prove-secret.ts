@@ -1,7 +1,7 @@
-import { offersCheck, offersEncryption } from "./protocol/challenge.ts";
-import { ProtocolError } from "./protocol/messages.ts";
-import { bound, checkedProof, checkProof, keyOf, matches, toHex } from "./protocol/proofs.ts";
-import { encrypt, type Greeting, instanceOf } from "./target/attach.ts";
+import { offersCheck, offersEncryption } from "../agent/protocol/challenge.ts";
+import { ProtocolError } from "../agent/protocol/messages.ts";
+import { bound, checkedProof, checkProof, keyOf, matches, toHex } from "../agent/protocol/proofs.ts";
+import { encrypt, type Greeting, instanceOf } from "../agent/target/attach.ts";
 
 /**
  * Finds out whether the proxy accepts a secret, without opening a session: a session would be given consumers. The proof has a label of
