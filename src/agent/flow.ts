@@ -1,5 +1,6 @@
 import type { ByteCount } from "../metrics.ts";
-import { type BulkFlow, endFlow, goOn, startFlow, stopFlow, wasRead } from "./net/bulk.ts";
+import { endFlow, goOn, startFlow, stopFlow, wasRead } from "./net/bulk.ts";
+import type { BulkFlow } from "./net/bulk-flow.ts";
 import { type Duplex, type DuplexOwner, nothing } from "./net/duplex.ts";
 
 /** Bytes that are held before the source is paused; pausing costs more than a small request is worth. */

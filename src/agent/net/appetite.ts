@@ -13,6 +13,13 @@ const leastShare = 32 * 1024;
 /** Bytes that are read and kept for a full socket: Bun's write of them meets the full buffer, and Bun tells when there is room. */
 const token = 4 * 1024;
 
+/** Bytes that are read at once for a sink that the kernel cannot move to: with its header at most one write, one record of TLS at least, and of all together so many. */
+const pieces = { most: 60 * 1024, least: 16 * 1024, ofAll: 4 * 1024 * 1024 };
+
+/** Bytes to read at once for such a sink, of which it may take nothing; `flows` as for `appetiteOf`. */
+export const pieceOf = (flows: number): number =>
+  Math.max(pieces.least, Math.min(pieces.most, Math.floor(pieces.ofAll / flows)));
+
 /** What a socket takes now. */
 export interface Appetite {
   /** Bytes to move to it. */

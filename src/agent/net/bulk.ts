@@ -1,7 +1,8 @@
-import { appetiteOf, segment, smallBuffer } from "./appetite.ts";
-import type { Duplex } from "./duplex.ts";
+import { Admission } from "./admission.ts";
+import { appetiteOf, pieceOf, segment } from "./appetite.ts";
+import { type BulkFlow, Place } from "./bulk-flow.ts";
 import { Pace } from "./pace.ts";
-import { bytesWaiting, canSplice, splice } from "./splice.ts";
+import { bytesWaiting, canSplice, splice, take } from "./splice.ts";
 import { type Ends, WatchList } from "./watch-list.ts";
 import { wires } from "./wire.ts";
 
@@ -16,16 +17,6 @@ import { wires } from "./wire.ts";
  *   bulk flow is left to Bun, and whatever comes, little or much, moves inside the kernel. A flow that rests goes back to Bun;
  * - the same for a flow whose bytes come fast but packet by packet, as from a long link: a turn takes what came within a millisecond at once.
  */
-export interface BulkFlow {
-  readonly source: Duplex;
-  readonly sink: Duplex;
-  /** So many bytes were taken from the source. */
-  count(bytes: number): void;
-  /** These are some of them: the sink did not take them yet. */
-  forward(bytes: Uint8Array): void;
-  /** Moving its bytes has failed: its stream is to be reset. */
-  fail(cause: unknown): void;
-}
 
 /** Less than this is left to Bun's next read: small moves do not pay. */
 const large = 16 * 1024;
@@ -33,6 +24,8 @@ const large = 16 * 1024;
 const few = 16;
 /** Bytes held in this process from which on Bun reads no source any more. */
 const muchHeld = 8 * 1024 * 1024;
+/** Bytes held from which on sources that only Bun can read take turns. */
+const mostHeld = 24 * 1024 * 1024;
 /** Bytes by which what is held has to grow before the sources are taken from Bun once more. */
 const growth = 2 * 1024 * 1024;
 /** Milliseconds of moves between two looks at the sockets: all that a new connection or a short message has to wait for. */
@@ -43,21 +36,6 @@ const turnPause = 1;
 const restTime = 200;
 const restTurns = 20;
 
-/** What is known of a bulk flow. */
-class Place {
-  /** Bytes that a small and empty send buffer is tried with. */
-  attempt = smallBuffer;
-  /** `performance.now()` and the number of turns at its last move. */
-  since = 0;
-  turns = 0;
-  /** Descriptors of its wires while they are watched; Bun does not read the source then. */
-  watched: Ends | undefined;
-  /** The source has ended or failed: Bun has to report it once no bytes are left. */
-  ended = false;
-  /** Waits until the watched sink has room. */
-  full = false;
-}
-
 /** All flows that run. */
 const flows = new Map<BulkFlow, Pace>();
 /** The bulk flows among them, the longest without a move first. */
@@ -65,6 +43,8 @@ const bulk = new Map<BulkFlow, Place>();
 /** Bulk flows that have something to move, in the order in which they get their turns. Their sources are paused. */
 const busy = new Set<BulkFlow>();
 const watched = new WatchList<BulkFlow>();
+/** Flows whose sources only Bun can read, and must not read yet. */
+const admission = new Admission<BulkFlow>();
 
 /** Bytes held from which on the sources are taken from Bun once more. */
 let limit = muchHeld;
@@ -75,13 +55,14 @@ let turns = 0;
 export function startFlow(flow: BulkFlow): void {
   flows.set(flow, new Pace());
   if (!flow.sink.isClear) flow.source.pause();
-  else if (!holdsMuch() || !takeFromBun(flow)) flow.source.resume();
+  else if (!holdsMuch() || !takeFromBun(flow)) giveBack(flow);
 }
 
 /** The flow is over: its wires are closed now, and the system forgets them by itself. */
 export function endFlow(flow: BulkFlow): void {
   flows.delete(flow);
   busy.delete(flow);
+  admission.delete(flow);
   const ends = bulk.get(flow)?.watched;
   if (ends !== undefined) watched.closed(ends);
   bulk.delete(flow);
@@ -104,7 +85,9 @@ export function wasRead(flow: BulkFlow, bytes: number): void {
   if (pace === undefined) return;
   pace.add(bytes);
   if (bytes >= large) advance(flow);
-  else if (pace.isFast && flow.sink.isClear) takeFromBun(flow);
+  else if (!flow.sink.isClear) return;
+  else if (pace.isFast) takeFromBun(flow);
+  else if (wires.buffered >= mostHeld) giveBack(flow);
 }
 
 /** The sink of the flow has taken what waited for it. */
@@ -153,7 +136,7 @@ function holdsMuch(): boolean {
   return wires.buffered >= muchHeld;
 }
 
-/** Makes a bulk flow of it at once. False where its bytes cannot move inside the kernel. */
+/** Makes a bulk flow of it at once. False where its source is left to Bun in any case. */
 function takeFromBun(flow: BulkFlow): boolean {
   if (flow.source.rawSource !== undefined) flow.sink.turnRaw();
   return endsOf(flow) !== undefined && watch(flow, touch(flow));
@@ -170,11 +153,11 @@ function watch(flow: BulkFlow, place: Place): boolean {
   return true;
 }
 
-/** Descriptors of the two sockets, where the kernel can move the bytes: they are neither framed nor encrypted. */
+/** Descriptors of the two sockets: that of a source which is neither framed nor encrypted, and of such a sink if it is one. */
 function endsOf({ source, sink }: BulkFlow): Ends | undefined {
   const [from, to] = [source.rawSource, sink.rawSink];
-  if (!from?.open || !to?.open || !canSplice()) return undefined;
-  return { source: from.descriptor, sink: to.descriptor };
+  if (!from?.open || !sink.open || !canSplice()) return undefined;
+  return { source: from.descriptor, sink: to?.open ? to.descriptor : undefined };
 }
 
 function unwatch(place: Place | undefined): void {
@@ -187,7 +170,11 @@ function unwatch(place: Place | undefined): void {
 /** Bun reads the source again, or reports its end or error. */
 function giveBack(flow: BulkFlow): void {
   unwatch(bulk.get(flow));
-  flow.source.resume();
+  if (flow.source.rawSource === undefined && wires.buffered >= mostHeld) {
+    flow.source.pause();
+    admission.add(flow);
+    schedule();
+  } else flow.source.resume();
 }
 
 /** Flows that have rested long enough are bulk flows no more. */
@@ -204,7 +191,7 @@ function letRest(): void {
     bulk.delete(flow);
     // Somebody who reads so slowly is left to Bun too: it tells when there is room.
     if (waits) advance(flow);
-    else if (flow.sink.isClear) flow.source.resume();
+    else if (flow.sink.isClear) giveBack(flow);
   }
 }
 
@@ -214,7 +201,7 @@ function schedule(): void {
     if (nextTurn !== "none") clearTimeout(nextTurn);
     nextTurn = "immediate";
     setImmediate(turn);
-  } else if (watched.size > 0 && nextTurn === "none") {
+  } else if (watched.size + admission.size > 0 && nextTurn === "none") {
     nextTurn = setTimeout(turn, turnPause);
   }
 }
@@ -232,6 +219,7 @@ function turn(): void {
       if (performance.now() >= end) break;
     }
     letRest();
+    for (const flow of admission.admit(mostHeld - wires.buffered)) flow.source.resume();
   } finally {
     schedule();
   }
@@ -273,10 +261,25 @@ function move(flow: BulkFlow): Outcome {
   if (known !== undefined && isOurs(flow)) watch(flow, known);
   // Asked before anything is taken: a move would meet the end or the error of an empty source, and use up what Bun is to report.
   const waiting = bytesWaiting(ends.source);
-  return waiting < (known?.watched === undefined ? large : 1) ? "dry" : moveOf(waiting, touch(flow), flow, ends);
+  const { sink } = ends;
+  if (waiting < (known?.watched === undefined ? large : 1)) return "dry";
+  if (sink !== undefined) return moveOf(waiting, touch(flow), flow, { source: ends.source, sink });
+  // Bun's own reads are larger, which costs less; small ones cost less memory.
+  return touch(flow).watched === undefined ? "stuck" : copyOf(waiting, flow, ends.source);
 }
 
-function moveOf(waiting: number, place: Place, flow: BulkFlow, ends: Ends): Outcome {
+/** Reads a piece for a sink whose bytes are framed or encrypted. */
+function copyOf(waiting: number, flow: BulkFlow, source: number): Outcome {
+  const piece = take(source, Math.min(waiting, pieceOf(bulk.size)));
+  if (piece.byteLength === 0) return "stuck";
+  flow.count(piece.byteLength);
+  flow.forward(piece);
+  flows.get(flow)?.add(piece.byteLength);
+  if (!flow.sink.isClear) return "full";
+  return piece.byteLength >= waiting ? "dry" : "more";
+}
+
+function moveOf(waiting: number, place: Place, flow: BulkFlow, ends: { source: number; sink: number }): Outcome {
   const { bytes, writable } = appetiteOf(ends.sink, place.attempt, bulk.size);
   if (!writable && place.watched !== undefined && watched.awaitRoom(place.watched)) {
     place.full = true;

@@ -23,6 +23,8 @@ function load() {
       __errno_location: { args: [], returns: ptr },
       setsockopt: { args: [i32, i32, i32, ptr, u32], returns: i32 },
       getsockopt: { args: [i32, i32, i32, ptr, ptr], returns: i32 },
+      getpeername: { args: [i32, ptr, ptr], returns: i32 },
+      getsockname: { args: [i32, ptr, ptr], returns: i32 },
       ioctl: { args: [i32, u64, ptr], returns: i32 },
       fcntl: { args: [i32, i32, i32], returns: i32 },
       pipe2: { args: [ptr, i32], returns: i32 },

@@ -1,4 +1,7 @@
+import { ptr } from "bun:ffi";
 import { isIPv4, isIPv6 } from "node:net";
+import type { HostPort } from "../../endpoint.ts";
+import { libc } from "./libc.ts";
 
 /** Numbers of Linux (bits/socket.h). */
 const AF_INET = 2;
@@ -43,4 +46,23 @@ export const unknownHost = "unknown";
 export function plainAddress(address: string | undefined): string {
   if (address === undefined) return unknownHost;
   return address.startsWith("::ffff:") && isIPv4(address.slice(7)) ? address.slice(7) : address;
+}
+
+const ending = new Uint8Array(28);
+const endingSize = new Uint32Array(1);
+/** First 12 bytes of an IPv4 address among IPv6 ones (RFC 4291, section 2.5.5.2). */
+const mapped = [0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0xff, 0xff];
+
+/**
+ * One end of an IPv4 connection, with one call where Bun makes one for the address and one for the port; undefined for any other, or when the system does not say.
+ */
+export function ipv4End(fd: number, which: "peer" | "own"): HostPort | undefined {
+  if (libc === undefined) return undefined;
+  endingSize[0] = ending.byteLength;
+  const call = which === "peer" ? libc.getpeername : libc.getsockname;
+  if (call(fd, ptr(ending), ptr(endingSize)) !== 0) return undefined;
+  const at = ending[0] === AF_INET ? 4 : mapped.every((byte, index) => ending[8 + index] === byte) ? 20 : undefined;
+  if (at === undefined) return undefined;
+  const host = `${ending[at]}.${ending[at + 1]}.${ending[at + 2]}.${ending[at + 3]}`;
+  return { host, port: ((ending[2] ?? 0) << 8) | (ending[3] ?? 0) };
 }

@@ -89,3 +89,10 @@ function readAll(out: number, calls: Libc, length: number): Uint8Array {
   }
   return bytes;
 }
+
+/** Reads up to `wanted` bytes of a socket that has some; none when it fails. */
+export function take(fd: number, wanted: number): Uint8Array {
+  const bytes = new Uint8Array(wanted);
+  const read = Number(libc?.read(fd, ptr(bytes), wanted) ?? 0);
+  return bytes.subarray(0, Math.max(0, read));
+}

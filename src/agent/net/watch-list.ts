@@ -3,7 +3,8 @@ import { Readiness } from "./readiness.ts";
 /** Descriptors of a flow's two sockets. */
 export interface Ends {
   source: number;
-  sink: number;
+  /** Undefined when it is not the kernel that tells of room. */
+  sink: number | undefined;
 }
 
 /** Flows whose sources are watched for bytes, and, while they are full, their sinks for room. */
@@ -21,31 +22,31 @@ export class WatchList<Flow> {
   add(flow: Flow, { source, sink }: Ends): boolean {
     if (!this.#sources.watch(source)) return false;
     this.#bySource.set(source, flow);
-    this.#bySink.set(sink, flow);
+    if (sink !== undefined) this.#bySink.set(sink, flow);
     return true;
   }
 
   /** The sink is full: tells when it is not. */
   awaitRoom({ sink }: Ends): boolean {
-    return this.#sinks.watch(sink);
+    return sink !== undefined && this.#sinks.watch(sink);
   }
 
   remove(ends: Ends): void {
     this.#drop(ends);
     this.#sources.forget(ends.source);
-    this.#sinks.forget(ends.sink);
+    if (ends.sink !== undefined) this.#sinks.forget(ends.sink);
   }
 
   /** The sockets are being closed: that needs no call. */
   closed(ends: Ends): void {
     this.#drop(ends);
     this.#sources.closed(ends.source);
-    this.#sinks.closed(ends.sink);
+    if (ends.sink !== undefined) this.#sinks.closed(ends.sink);
   }
 
   #drop({ source, sink }: Ends): void {
     this.#bySource.delete(source);
-    this.#bySink.delete(sink);
+    if (sink !== undefined) this.#bySink.delete(sink);
   }
 
   /** Tells of what has come: bytes (`over`: also the source's end or an error), room. Does not wait. */

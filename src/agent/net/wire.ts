@@ -2,7 +2,7 @@ import type { Socket } from "bun";
 import type { HostPort } from "../../endpoint.ts";
 import { type Duplex, type DuplexOwner, nobody } from "./duplex.ts";
 import { HeldBack } from "./held-back.ts";
-import { plainAddress } from "./socket-address.ts";
+import { ipv4End, plainAddress } from "./socket-address.ts";
 import { setResetOnClose } from "./socket-options.ts";
 import { type HandshakeReport, type Side, TlsFailed, TlsHandshake, upgrade } from "./tls.ts";
 import { deaf, type SocketEvents, tlsHandlers } from "./wire-handlers.ts";
@@ -106,11 +106,13 @@ export class Wire implements Duplex, SocketEvents {
 
   /** The peer's address; after `reset` too. A connection that the peer has closed has none any more. */
   get remote(): HostPort {
-    return this.#remote ?? { host: plainAddress(this.#socket.remoteAddress), port: this.#socket.remotePort ?? 0 };
+    const known = this.#remote ?? (this.open ? ipv4End(this.descriptor, "peer") : undefined);
+    return known ?? { host: plainAddress(this.#socket.remoteAddress), port: this.#socket.remotePort ?? 0 };
   }
 
   get local(): HostPort {
-    return { host: plainAddress(this.#socket.localAddress), port: this.#socket.localPort };
+    const known = this.open ? ipv4End(this.descriptor, "own") : undefined;
+    return known ?? { host: plainAddress(this.#socket.localAddress), port: this.#socket.localPort };
   }
 
   /** Another machine passes everything on: from now on the peer is the one behind it. */

@@ -1,5 +1,6 @@
 import { Deadlines } from "../deadlines.ts";
 import { type Duplex, type DuplexOwner, nobody, nothing } from "../net/duplex.ts";
+import { afterNextPoll } from "../net/turn.ts";
 import type { Wire } from "../net/wire.ts";
 import {
   endFrame,
@@ -259,7 +260,8 @@ export class Channel implements Duplex {
 /** Names of backends may hold anything; JSON escapes would make the message longer than a peer accepts. */
 const printable = (text: string): string => text.replaceAll(/[^\x20-\x7e]|["\\]/g, "?").slice(0, maxReason);
 
-const unanswered = new Deadlines<Channel>(answerPatience, (channel) => channel.flush());
+/** A busy process is late with everything: what came meanwhile is seen by one more look at the sockets. */
+const unanswered = new Deadlines<Channel>(answerPatience, (channel) => afterNextPoll(() => channel.flush()));
 const resets = new Deadlines<Channel>(resetTimeout, ({ carrier }) =>
   carrier.fail(new StreamCut("the peer did not answer a reset")),
 );

@@ -133,7 +133,7 @@ export class DataConnection implements Carrier, DuplexOwner, FrameHandler {
     this.#channel?.received(bytes);
   }
 
-  frame(type: number, payload: Uint8Array): void {
+  frame(type: number, payload: Buffer): void {
     if (this.revision === 1) throw new ProtocolError("a frame in a session without frames");
     switch (type) {
       case frameType.data:

@@ -75,8 +75,8 @@ export function numberFrame(type: number, number: number): Uint8Array {
 }
 
 /** The number that a frame of four bytes carries; undefined when it has another length. */
-export function numberIn(payload: Uint8Array): number | undefined {
-  return payload.byteLength === 4 ? view(payload).readUInt32BE(0) : undefined;
+export function numberIn(payload: Buffer): number | undefined {
+  return payload.byteLength === 4 ? payload.readUInt32BE(0) : undefined;
 }
 
 export function startFrame({ stream, proof, from, to }: StartFrame): Uint8Array {
@@ -90,8 +90,7 @@ export function startFrame({ stream, proof, from, to }: StartFrame): Uint8Array 
 }
 
 /** Undefined when it is none. */
-export function startIn(payload: Uint8Array): StartFrame | undefined {
-  const bytes = view(payload);
+export function startIn(bytes: Buffer): StartFrame | undefined {
   const [from, to, ...more] = bytes.toString("utf8", 4 + proofSize).split("\0");
   if (bytes.byteLength < 4 + proofSize || from === undefined || to === undefined || more.length > 0) return undefined;
   return { stream: bytes.readUInt32BE(0), proof: bytes.subarray(4, 4 + proofSize), from, to };
@@ -101,9 +100,7 @@ export function refusedFrame({ result, reason }: Refusal): Uint8Array {
   return makeFrame(frameType.refused, Buffer.from(`${result}\0${reason}`).subarray(0, maxControl));
 }
 
-export function refusalIn(payload: Uint8Array): Refusal {
-  const [result = "", reason = ""] = view(payload).toString().split("\0");
+export function refusalIn(payload: Buffer): Refusal {
+  const [result = "", reason = ""] = payload.toString().split("\0");
   return { result, reason };
 }
-
-const view = (bytes: Uint8Array): Buffer => Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength);

@@ -3,6 +3,8 @@ import { ProtocolError } from "../protocol/messages.ts";
 
 /** Milliseconds after which a connection is given up when it is idle: routers and load balancers forget old ones. */
 const lifetime = 300_000;
+/** The part of the deadline within which one that was heard of is not asked; the next look comes before that is stale. */
+const heardShare = 12;
 /** Data connections a target may keep idle at a proxy; a sane one never comes near. */
 const maxIdle = 1024;
 
@@ -72,7 +74,7 @@ export class IdleConnections {
       } else if (now > (this.#expiry.get(connection) ?? 0)) {
         this.remove(connection);
         connection.close();
-      } else connection.ping(number);
+      } else if (now - connection.lastHeard > this.deadline / heardShare) connection.ping(number);
     }
   }
 }

@@ -1,5 +1,6 @@
 import { afterEach, expect, test } from "bun:test";
-import { type BulkFlow, goOn, startFlow, stopFlow, wasRead } from "../../../src/agent/net/bulk.ts";
+import { goOn, startFlow, stopFlow, wasRead } from "../../../src/agent/net/bulk.ts";
+import type { BulkFlow } from "../../../src/agent/net/bulk-flow.ts";
 import type { DuplexOwner } from "../../../src/agent/net/duplex.ts";
 import { libc } from "../../../src/agent/net/libc.ts";
 import { listenWires } from "../../../src/agent/net/listen.ts";
