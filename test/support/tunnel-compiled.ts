@@ -70,6 +70,7 @@ function proxyEnvironment(options: ProxyOptions): Record<string, string> {
     NETAMINITY_LISTEN: formatHostPort({ host, port: options.rendezvousPort ?? 0 }),
     NETAMINITY_CONSUMER_LISTEN: formatHostPort({ host, port: options.consumerPort ?? 0 }),
     NETAMINITY_ACCEPT_PROXY_PROTOCOL: String(options.acceptProxyProtocol ?? false),
+    NETAMINITY_ENCRYPTION: options.encryption ?? "optional",
   };
 }
 
@@ -83,6 +84,7 @@ function targetEnvironment(options: TargetOptions): Record<string, string> {
     NETAMINITY_POOL_MIN: String(options.poolMin ?? 2),
     NETAMINITY_POOL_MAX: String(options.poolMax ?? 64),
     NETAMINITY_SEND_PROXY_PROTOCOL: options.sendProxyProtocol ?? "off",
+    NETAMINITY_ENCRYPTION: options.encryption ?? "off",
   };
 }
 

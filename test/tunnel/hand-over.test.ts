@@ -9,11 +9,13 @@ import { connectPeer } from "../support/tunnel-peer.ts";
 setDefaultTimeout(60_000);
 
 /** A target that has moved from one proxy to another, and the older proxy without idle connections but with consumers still to come. */
-async function openMoved(implementation: Implementation, backend: TcpServer) {
+async function openMoved(implementation: Implementation, backend: TcpServer, encryption: "off" | "required") {
   await using stack = new AsyncDisposableStack();
   const older = stack.use(await implementation.startProxy());
   const relay = stack.use(await startRelay(older.rendezvous));
-  const target = stack.use(await implementation.startTarget({ proxy: relay, backend, sendProxyProtocol: "v1" }));
+  const target = stack.use(
+    await implementation.startTarget({ proxy: relay, backend, sendProxyProtocol: "v1", encryption }),
+  );
   await untilReady(older);
   const newer = stack.use(await implementation.startProxy());
   relay.leadTo(newer.rendezvous);
@@ -23,32 +25,35 @@ async function openMoved(implementation: Implementation, backend: TcpServer) {
 }
 
 function handOver(implementation: Implementation): void {
-  test("consumers of a former proxy are served through the next one, and the backend hears their own addresses", async () => {
-    await using backend = await listenTcp();
-    await using moved = await openMoved(implementation, backend);
-    const consumers = await Promise.all(Array.from({ length: 30 }, () => connectTcp(moved.older.consumers.port)));
-    for (const consumer of consumers) {
-      await consumer.send("hello");
-      consumer.finish();
-    }
-    await untilMetric(moved.target, "netaminity_streams_open", {}, (count) => count === 30);
-    await Promise.all(backend.sockets.map((socket) => socket.untilFin()));
-    const { port } = moved.older.consumers;
-    const told = backend.sockets.map((socket) => socket.text());
-    const expected = consumers.map(({ localPort }) => `PROXY TCP4 127.0.0.1 127.0.0.1 ${localPort} ${port}\r\nhello`);
-    expect(told.toSorted()).toEqual(expected.toSorted());
-    const throughNewer = (await metricsOf(moved.newer)).sum("netaminity_streams_open");
-    expect(throughNewer).toBeGreaterThan(0);
-    // The answer, the end of the other direction and the end of all come back the same way.
-    for (const socket of backend.sockets) {
-      await socket.send("bye");
-      socket.finish();
-    }
-    for (const consumer of consumers) {
-      await consumer.untilClosed();
-      expect({ text: consumer.text(), reset: consumer.reset }).toEqual({ text: "bye", reset: undefined });
-    }
-  });
+  test.each(["off", "required"] as const)(
+    "consumers of a former proxy are served through the next one, and the backend hears their own addresses, encryption %s",
+    async (encryption) => {
+      await using backend = await listenTcp();
+      await using moved = await openMoved(implementation, backend, encryption);
+      const consumers = await Promise.all(Array.from({ length: 30 }, () => connectTcp(moved.older.consumers.port)));
+      for (const consumer of consumers) {
+        await consumer.send("hello");
+        consumer.finish();
+      }
+      await untilMetric(moved.target, "netaminity_streams_open", {}, (count) => count === 30);
+      await Promise.all(backend.sockets.map((socket) => socket.untilFin()));
+      const { port } = moved.older.consumers;
+      const told = backend.sockets.map((socket) => socket.text());
+      const expected = consumers.map(({ localPort }) => `PROXY TCP4 127.0.0.1 127.0.0.1 ${localPort} ${port}\r\nhello`);
+      expect(told.toSorted()).toEqual(expected.toSorted());
+      const throughNewer = (await metricsOf(moved.newer)).sum("netaminity_streams_open");
+      expect(throughNewer).toBeGreaterThan(0);
+      // The answer, the end of the other direction and the end of all come back the same way.
+      for (const socket of backend.sockets) {
+        await socket.send("bye");
+        socket.finish();
+      }
+      for (const consumer of consumers) {
+        await consumer.untilClosed();
+        expect({ text: consumer.text(), reset: consumer.reset }).toEqual({ text: "bye", reset: undefined });
+      }
+    },
+  );
 
   test("a stranger cannot hand a consumer over", async () => {
     await using backend = await listenEcho();

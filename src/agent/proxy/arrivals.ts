@@ -1,6 +1,7 @@
 import type { Log } from "../../log.ts";
 import type { AgentMetrics } from "../../metrics.ts";
 import type { Secrets } from "../../secret.ts";
+import type { Duplex } from "../net/duplex.ts";
 import type { Wire } from "../net/wire.ts";
 import type { ProxyEncryption } from "../protocol/challenge.ts";
 import type { MessageConnection } from "../protocol/message-connection.ts";
@@ -16,7 +17,7 @@ export interface Arrivals {
   /** A data connection of a session; false when the session is unknown or its proof wrong. */
   join(wire: Wire, join: Messages["Join"]): boolean;
   /** A consumer that another proxy hands over; `early` are bytes that came already. */
-  consumer(wire: Wire, addresses: { from: string; to: string }, early: Uint8Array): void;
+  consumer(end: Duplex, addresses: { from: string; to: string }, early: Uint8Array): void;
 }
 
 export interface HandshakeOptions {

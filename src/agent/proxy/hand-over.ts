@@ -4,11 +4,12 @@ import type { Secrets } from "../../secret.ts";
 import { connectFirst } from "../net/dial.ts";
 import { tunnelKeepAlive } from "../net/socket-options.ts";
 import type { Wire } from "../net/wire.ts";
-import { type ProxyEncryption, requiresEncryption } from "../protocol/challenge.ts";
+import { requiresEncryption } from "../protocol/challenge.ts";
 import { ProtocolError } from "../protocol/messages.ts";
-import { bound, keyOf, matches, serveProof, servingProof, toHex } from "../protocol/proofs.ts";
+import { bound, type Key, keyOf, matches, serveProof, servingProof, sessionKey, toHex } from "../protocol/proofs.ts";
 import { type Stream, StreamError } from "../stream.ts";
 import { encrypt, type Greeting, greet, instanceOf } from "../target/attach.ts";
+import { beginFramed, noSession } from "./framed-consumer.ts";
 
 /** Milliseconds for connecting to a proxy of the same cluster. */
 const connectTimeout = 2000;
@@ -21,18 +22,17 @@ export async function handOver(
   stream: Stream,
   successor: HostPort,
   secrets: Secrets,
-  encryption: ProxyEncryption,
+  isEncrypted: boolean,
 ): Promise<void> {
   stream.left.pause();
   try {
-    const greeting = await greet(await connectFirst([successor.host], successor.port, connectTimeout));
-    const isEncrypted = encryption === "required" || requiresEncryption(greeting.challenge);
-    const served = await introduce(isEncrypted ? await encrypt(greeting) : greeting, stream, secrets);
-    if (stream.isOver) served.wire.reset();
-    else {
-      served.wire.keepAlive(tunnelKeepAlive);
-      stream.join(served.wire, served.rest);
-    }
+    const plain = await greet(await connectFirst([successor.host], successor.port, connectTimeout));
+    const greeting = isEncrypted || requiresEncryption(plain.challenge) ? await encrypt(plain) : plain;
+    const { wire, rest, key } = await introduce(greeting, stream, secrets);
+    wire.keepAlive(tunnelKeepAlive);
+    if (stream.isOver) wire.reset();
+    else if (wire.isSecure) beginFramed(wire, key, stream);
+    else stream.join(wire, rest);
   } catch (cause) {
     const reason = `${formatHostPort(successor)} does not take the consumer over: ${errorText(cause)}`;
     stream.fail(new StreamError("lost", reason, { cause }));
@@ -44,7 +44,7 @@ async function introduce(
   greeting: Greeting,
   { from = "", to = "" }: Stream,
   secrets: Secrets,
-): Promise<{ wire: Wire; rest: Uint8Array }> {
+): Promise<{ wire: Wire; rest: Uint8Array; key: Key }> {
   const { wire, steps, challenge } = greeting;
   try {
     instanceOf(greeting);
@@ -57,7 +57,7 @@ async function introduce(
     if (message.name !== "Serving" || !matches(servingProof(key, challenge, nonce), message.value.proof)) {
       throw new ProtocolError("the proxy does not know the secret");
     }
-    return steps.connection.release();
+    return { ...steps.connection.release(), key: sessionKey(key, challenge, nonce, noSession) };
   } catch (cause) {
     wire.reset();
     throw cause;

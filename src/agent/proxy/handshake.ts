@@ -24,6 +24,7 @@ import {
 } from "../protocol/proofs.ts";
 import { Quota } from "../quota.ts";
 import type { Arrivals, HandshakeOptions } from "./arrivals.ts";
+import { awaitFramed, noSession } from "./framed-consumer.ts";
 
 /** Milliseconds until a peer must have said what it is; bore's limit too. */
 const handshakeTimeout = 3000;
@@ -239,7 +240,12 @@ export class Handshakes {
     this.#pending.delete(peer);
     peer.connection.send("Serving", { proof: toHex(servingProof(key, challenge, nonce)) });
     const { wire, rest } = peer.connection.release();
-    this.arrivals.consumer(wire, { from, to }, rest);
+    if (!wire.isSecure) this.arrivals.consumer(wire, { from, to }, rest);
+    else {
+      awaitFramed(wire, sessionKey(key, challenge, nonce, noSession), (_connection, channel) =>
+        this.arrivals.consumer(channel, { from, to }, rest),
+      );
+    }
   }
 
   /** The key of the valid secret that `fits`, for proofs on this connection. Tries all of them, so that time does not tell which. */

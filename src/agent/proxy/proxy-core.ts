@@ -48,8 +48,8 @@ export interface ProxyCore {
   readonly deadline: number;
   /** Gives the stream to the best session, or resets it when there is none. */
   place(stream: Stream): void;
-  /** Brings the consumer to another proxy, which serves it in our place. */
-  handOver(stream: Stream, successor: HostPort): void;
+  /** Brings the consumer to another proxy, which serves it in our place; inside TLS if it is to be encrypted. */
+  handOver(stream: Stream, successor: HostPort, isEncrypted: boolean): void;
   /** The session takes no streams any more. Its cause is absent when it had been drained. */
   closed(session: ProxySession, cause: Error | undefined): void;
 }

@@ -105,8 +105,8 @@ class TunnelProxy implements ProxyCore, ProxyRole {
         boreSession: (control) => this.#openBore(new BoreSession(this, control)),
         session: (control, identity) => this.#openNetaminity(new NetaminitySession(this, control, identity)),
         accept: (id, wire, first) => this.#bore().some((session) => session.accept(id, wire, first)),
-        consumer: (wire, addresses, early) =>
-          this.place(new Stream(this.streams, wire, { ...addresses, early, isHandedOver: true })),
+        consumer: (end, addresses, early) =>
+          this.place(new Stream(this.streams, end, { ...addresses, early, isHandedOver: true })),
         join: (wire, join) =>
           this.#netaminity()
             .find((one) => one.identity.session === join.session)
@@ -179,9 +179,9 @@ class TunnelProxy implements ProxyCore, ProxyRole {
     else stream.fail(new StreamError("no_session", "no target is attached"));
   }
 
-  handOver(stream: Stream, successor: HostPort): void {
+  handOver(stream: Stream, successor: HostPort, isEncrypted: boolean): void {
     this.metrics.moved.inc();
-    void handOver(stream, successor, this.#options.secrets, this.encryption);
+    void handOver(stream, successor, this.#options.secrets, isEncrypted || this.encryption === "required");
   }
 
   opened(session: ProxySession, protocol: string): void {

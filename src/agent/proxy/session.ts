@@ -102,7 +102,7 @@ export class NetaminitySession implements ProxySession, DataConnectionOwner, Str
   take(stream: Stream): void {
     const connection = this.#idle.takeFresh();
     if (connection === undefined && this.#successor !== undefined && !stream.isHandedOver) {
-      this.#core.handOver(stream, this.#successor);
+      this.#core.handOver(stream, this.#successor, this.encrypted);
       return;
     }
     this.streams += 1;
