@@ -7,7 +7,7 @@ import { startRelay } from "../support/relay.ts";
 import { listenTcp } from "../support/tcp-ends.ts";
 import { goodSecret, metricsOf } from "../support/tunnel.ts";
 import { compiled } from "../support/tunnel-compiled.ts";
-import { connectPeer, contentOf, encodeFrame, type Frame, framesOf, peerOn } from "../support/tunnel-peer.ts";
+import { connectPeer, contentOf, encodeFrame, peerOn } from "../support/tunnel-peer.ts";
 
 /** What the steps gave, or `failed`. */
 async function stepsAt(proxyEndpoint: HostPort, secret: string) {
@@ -26,17 +26,6 @@ test("a stock bore server is known, and gets nothing", async () => {
   expect(protocol).toContain("--bore-port");
   expect(secret).toBe("not tried");
 });
-
-/** What the doctor shows to a stranger who begins with this challenge. */
-async function shownFor(challenge: Frame): Promise<{ nonce: string; proof: string }> {
-  await using stranger = await listenTcp({ onOpen: (socket) => void socket.send(encodeFrame(challenge)) });
-  const running = stepsAt(stranger, goodSecret);
-  const peer = peerOn(await stranger.accept());
-  const shown = contentOf(await peer.heard(0), "Check") as { nonce: string; proof: string };
-  peer.socket.finish();
-  await running;
-  return shown;
-}
 
 test("a stranger with a bore server's challenge hears nothing from the doctor", async () => {
   await using stranger = await listenTcp({
@@ -57,17 +46,20 @@ test("a stranger who carries the doctor's proof to the real proxy opens nothing 
   };
   // The doctor is content, so it has sent a proof that the proxy accepts; whoever passes it on sees nothing of it.
   expect(await stepsAt(relay, goodSecret)).toEqual(["netaminity", { objection: undefined }]);
-  const word = encodeFrame("StartTls");
-  expect(sent.subarray(0, word.byteLength)).toEqual(word);
+  const word = Buffer.from(encodeFrame("StartTls"));
+  expect(sent.toString("latin1").startsWith(word.toString())).toBe(true);
   expect(sent.byteLength).toBeGreaterThan(word.byteLength);
   expect(sent.toString("latin1")).not.toContain("proof");
-  await using thief = await connectPeer(proxy.rendezvous);
-  const { proof } = await shownFor(await thief.heard(0));
-  await thief.socket.send(Buffer.concat([encodeFrame({ Authenticate: proof }), encodeFrame({ Hello: 0 })]));
-  expect(await thief.heard(1)).toEqual({ Error: "invalid secret" });
-  await using second = await connectPeer(proxy.rendezvous);
-  await second.say({ Attach: { target: "00".repeat(16), ...(await shownFor(await second.heard(0))) } });
-  expect(await second.heard(1)).toEqual({ Error: "invalid secret" });
+  // Nor does a stranger who shows it the proxy's challenge as his own: its proof is bound to the connection inside which it is made.
+  await using peer = await connectPeer(proxy.rendezvous);
+  const challenge = await peer.heard(0);
+  await using stranger = await listenTcp({ onOpen: (socket) => void socket.send(encodeFrame(challenge)) });
+  const running = stepsAt(stranger, goodSecret);
+  const doctor = peerOn(await stranger.accept());
+  expect(await doctor.heard(0)).toBe("StartTls");
+  doctor.socket.finish();
+  await running;
+  expect(doctor.socket.bytes()).toEqual(Buffer.from(word));
   expect((await metricsOf(proxy)).sum("netaminity_sessions_opened_total")).toBe(0);
 });
 
