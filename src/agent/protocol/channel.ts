@@ -61,6 +61,8 @@ export class Channel implements Duplex {
   open = true;
   incoming: Direction = "framed";
   outgoing: Direction;
+  /** A direction of it has turned raw: its connection carries nothing after it, as both sides know. */
+  isLast: boolean;
   /** Proxy: the target has not said yet whether the backend is connected. */
   isAwaited = false;
   /** Goes out in front of the first bytes. */
@@ -72,7 +74,8 @@ export class Channel implements Duplex {
     /** Its number on the connection, from 1. */
     readonly number: number,
   ) {
-    this.outgoing = carrier.revision === 1 ? "raw" : "framed";
+    this.isLast = carrier.revision === 1;
+    this.outgoing = this.isLast ? "raw" : "framed";
     running += 1;
   }
 
@@ -107,10 +110,6 @@ export class Channel implements Duplex {
     this.#awaitEnd();
   }
 
-  get isRaw(): boolean {
-    return this.incoming === "raw" || this.outgoing === "raw";
-  }
-
   get isClear(): boolean {
     return this.open && this.outgoing !== "ended" && this.carrier.wire.isClear;
   }
@@ -131,14 +130,19 @@ export class Channel implements Duplex {
     this.#sent += bytes.byteLength;
     const isLong = this.#sent > Math.max(rawAfter.least, Math.min(rawAfter.most, rawAfter.ofAll / running));
     if (!isLong || !this.#mayTurnRaw) return writeFrames(wire, head, bytes);
-    this.outgoing = "raw";
+    this.#goRaw();
     return writeFrames(wire, head, bytes, rawFrame);
   }
 
   turnRaw(): void {
     if (!this.#mayTurnRaw) return;
-    this.outgoing = "raw";
+    this.#goRaw();
     writeFrames(this.carrier.wire, this.#takeHead(), nothing, rawFrame);
+  }
+
+  #goRaw(): void {
+    this.outgoing = "raw";
+    this.isLast = true;
   }
 
   /** Never under encryption: there the frame `end` is the only end, which nobody in between can make. */
@@ -168,8 +172,7 @@ export class Channel implements Duplex {
     } else {
       writeFrames(wire, this.#takeHead(), nothing, endFrame);
       this.outgoing = "ended";
-      // The connection is not used again, and the peer knows it.
-      if (this.incoming === "raw") wire.finish();
+      if (this.isLast) wire.finish();
     }
     this.carrier.settle();
   }
@@ -179,7 +182,7 @@ export class Channel implements Duplex {
     const { wire } = this.carrier;
     const head = this.#takeHead();
     this.#leave();
-    if (this.isRaw || wire.backlog > 0 || this.#sent > resetAfter) {
+    if (this.isLast || wire.backlog > 0 || this.#sent > resetAfter) {
       // A backend that connects and resets was there: without the answer the proxy would take this for a lost connection.
       if (head.byteLength > 0) wire.write(head);
       this.carrier.fail(new StreamCut("a stream was cut"));
@@ -202,6 +205,7 @@ export class Channel implements Duplex {
   /** The peer turned raw: the connection will not be used again, and FIN is what ends it. */
   turnedRaw(): void {
     this.incoming = "raw";
+    this.isLast = true;
     if (this.outgoing === "ended") this.carrier.wire.finish();
   }
 

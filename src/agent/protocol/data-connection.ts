@@ -104,10 +104,9 @@ export class DataConnection implements Carrier, DuplexOwner, FrameHandler {
     // Until everything is in the kernel's hands the stream runs: it ends well only then.
     if (this.wire.backlog > 0) return;
     this.#channel = undefined;
-    const isOver = this.wire.isFinishing;
-    if (!isOver) this.wire.resume();
+    this.wire.resume();
     channel.close(undefined);
-    if (isOver || this.revision === 1) this.#isGone = true;
+    if (channel.isLast) this.#isGone = true;
     else if (!this.#isGone) this.owner.free(this);
   }
 
