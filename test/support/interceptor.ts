@@ -70,7 +70,7 @@ export async function startInterceptor(destination: HostPort, letPass = 0): Prom
 
   const listener = listenWires(
     { host: "127.0.0.1", port: 0 },
-    { spareDescriptors: () => 0, exhausted: () => {}, accept: (wire) => void meet(wire) },
+    { spareDescriptors: () => 0, exhausted: () => {}, accept: (wire) => void meet(wire).catch(() => wire.reset()) },
   );
   return {
     host: "127.0.0.1",
