@@ -16,7 +16,7 @@ const causes: Record<string, () => void> = {
   "nothing thrown": () => void Promise.reject(undefined),
   // The next thing that any connection reports meets the defect.
   "socket callback": () => {
-    const prototype = Wire.prototype as { onData: () => void; onEnd: () => void };
+    const prototype = Wire.prototype as unknown as { onData: () => void; onEnd: () => void };
     prototype.onData = fail;
     prototype.onEnd = fail;
   },
