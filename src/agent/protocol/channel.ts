@@ -250,6 +250,8 @@ export class Channel implements Duplex {
     if (this.open) running -= 1;
     this.open = false;
     this.owner = nobody;
+    // An answer whose turn has come already must not follow the stream's end.
+    this.#head = nothing;
     return owner;
   }
 

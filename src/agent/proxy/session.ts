@@ -156,8 +156,10 @@ export class NetaminitySession implements ProxySession, DataConnectionOwner, Str
   free(connection: DataConnection): void {
     const stream = this.#waiting.oldest;
     if (this.#draining || this.#over) connection.close();
-    else if (stream === undefined) this.#idle.add(connection);
-    else {
+    else if (stream === undefined) {
+      if (this.#idle.isFull) connection.close();
+      else this.#idle.add(connection);
+    } else {
       this.#waiting.delete(stream);
       this.#begin(connection, stream);
     }
