@@ -112,7 +112,8 @@ describe("a target that requires encryption", () => {
     await untilMetric(target, "netaminity_reconnects_total", {}, (count) => count >= 2, 20_000);
     const { body } = await ask(target, "/readyz");
     expect(backend.sockets.length).toBe(0);
-    return { sent: [...new Set(fake.sockets.map((socket) => socket.text()))], body };
+    // Two attempts are over; a third may just have come, and said nothing yet.
+    return { sent: fake.sockets.slice(0, 2).map((socket) => socket.text()), body };
   }
 
   const nothing = Buffer.alloc(0);
@@ -120,13 +121,13 @@ describe("a target that requires encryption", () => {
 
   test("sends a proxy that does not offer it nothing, and says so", async () => {
     const { sent, body } = await strangerWith(challenge(older), nothing);
-    expect(sent).toEqual([""]);
+    expect(sent).toEqual(["", ""]);
     expect(body).toContain("the proxy does not offer encryption");
   });
 
   test("sends a bore server nothing, also where it is told to speak bore, and says so", async () => {
     const { sent, body } = await strangerWith(challenge("3f1d9e7a-52c4-4b6e-9a01-7c2d8e5f6a90"), nothing, 0);
-    expect(sent).toEqual([""]);
+    expect(sent).toEqual(["", ""]);
     expect(body).toContain("a bore server cannot encrypt");
     await using server = await startBoreServer();
     await using backend = await listenTcp();
@@ -140,7 +141,7 @@ describe("a target that requires encryption", () => {
     ["puts plain bytes behind its word", Buffer.concat([encodeFrame("StartTls"), challenge(offering)]), nothing],
   ])("sends one that offers it and %s nothing but its word and what belongs to TLS", async (_, answer, later) => {
     const { sent } = await strangerWith(challenge(offering), Buffer.concat([answer, later]));
-    for (const text of sent) expect(text).toBe('"StartTls"\0');
+    expect(sent).toEqual(['"StartTls"\0', '"StartTls"\0']);
   });
 
   test("sends one that speaks no TLS behind its word nothing but a greeting of TLS", async () => {
