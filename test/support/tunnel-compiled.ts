@@ -63,6 +63,10 @@ function sharedEnvironment(options: RoleOptions): Record<string, string> {
   };
 }
 
+/** Executables of the version before refuse a variable that they do not know. */
+const encryptionOf = ({ encryption }: ProxyOptions | TargetOptions): Record<string, string> =>
+  encryption === "required" ? { NETAMINITY_ENCRYPTION: encryption } : {};
+
 function proxyEnvironment(options: ProxyOptions): Record<string, string> {
   const host = options.host ?? "127.0.0.1";
   return {
@@ -70,7 +74,7 @@ function proxyEnvironment(options: ProxyOptions): Record<string, string> {
     NETAMINITY_LISTEN: formatHostPort({ host, port: options.rendezvousPort ?? 0 }),
     NETAMINITY_CONSUMER_LISTEN: formatHostPort({ host, port: options.consumerPort ?? 0 }),
     NETAMINITY_ACCEPT_PROXY_PROTOCOL: String(options.acceptProxyProtocol ?? false),
-    NETAMINITY_ENCRYPTION: options.encryption ?? "optional",
+    ...encryptionOf(options),
   };
 }
 
@@ -84,7 +88,7 @@ function targetEnvironment(options: TargetOptions): Record<string, string> {
     NETAMINITY_POOL_MIN: String(options.poolMin ?? 2),
     NETAMINITY_POOL_MAX: String(options.poolMax ?? 64),
     NETAMINITY_SEND_PROXY_PROTOCOL: options.sendProxyProtocol ?? "off",
-    NETAMINITY_ENCRYPTION: options.encryption ?? "off",
+    ...encryptionOf(options),
   };
 }
 
