@@ -34,4 +34,5 @@ function sameAsDirect(kind: TunnelKind): void {
 
 sameAsDirect(direct);
 sameAsDirect(tunnelOf(inProcess));
+sameAsDirect(tunnelOf(inProcess, "required"));
 sameAsDirect(tunnelOf(compiled));
