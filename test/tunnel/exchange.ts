@@ -19,11 +19,13 @@ export function randomFrom(seed: number): () => number {
   };
 }
 
-const sizes = [1, 2, 13, 100, 1460, 4096, 16_384, 65_536, 65_537, 200_000, 524_288, 1_500_000];
+export const sizes = [1, 2, 13, 100, 1460, 4096, 16_384, 65_536, 65_537, 200_000, 524_288, 1_500_000];
+/** So few that a stream stays in frames. */
+export const shortSizes = [1, 2, 13, 100, 1460, 4096];
 const sides: readonly Side[] = ["consumer", "server"];
 
 /** A script of at most `length` steps that a plain connection can play: nobody writes after its FIN, and a reset comes last. */
-export function randomScript(random: () => number, length: number): Step[] {
+export function randomScript(random: () => number, length: number, among: readonly number[] = sizes): Step[] {
   const pick = <Item>(items: readonly Item[]): Item => items[Math.floor(random() * items.length)] as Item;
   const steps: Step[] = [];
   const finished = new Set<Side>();
@@ -38,7 +40,7 @@ export function randomScript(random: () => number, length: number): Step[] {
     const side = pick(sides);
     const chance = random();
     if (chance < 0.5) {
-      if (!finished.has(side)) steps.push({ side, do: "write", size: pick(sizes) });
+      if (!finished.has(side)) steps.push({ side, do: "write", size: pick(among) });
     } else if (chance < 0.6) {
       steps.push({ side, do: still.has(side) ? "read on" : "stop reading" });
       if (!still.delete(side)) still.add(side);
