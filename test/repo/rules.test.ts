@@ -7,7 +7,9 @@ import { repositoryFiles, root, textOf } from "./sources.ts";
 const files = await repositoryFiles();
 const texts = new Map(
   await Promise.all(
-    files.filter((path) => !/\.(png|zst|tar|gz|ico)$/.test(path)).map(async (path) => [path, await textOf(path)] as const),
+    files
+      .filter((path) => !/\.(png|zst|tar|gz|ico)$/.test(path))
+      .map(async (path) => [path, await textOf(path)] as const),
   ),
 );
 const code = [...texts].filter(([path]) => path.endsWith(".ts"));
