@@ -92,8 +92,9 @@ for (const how of ["abort", "close"] as const) {
   test(`1,000 busy streams whose consumers ${how} at once leave no backend connection behind`, async () => {
     const plain = await endOf1000(direct, how);
     const through = await endOf1000(tunnelOf(compiled), how);
-    // Measured: 0.1 to 2.2 s, and once 3.8 s while the sockets held more than the kernel has for all of them (tcp_mem). What the test itself and a busy machine take comes on top, as a direct connection shows it.
-    expect(through).toBeLessThan(5000 + 3 * plain);
+    // Measured: 0.1 to 2.2 s, and once 3.8 s while the sockets held more than the kernel has for all of them (tcp_mem). What the test itself and a busy machine take
+    // comes on top, and that varies: a connection that is left behind stays for minutes.
+    expect(through).toBeLessThan(15_000 + 3 * plain);
   });
 }
 
