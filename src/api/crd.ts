@@ -63,7 +63,11 @@ export function customResourceDefinition(kind: Kind) {
           subresources: {
             status: {},
             ...(kind.scalable && {
-              scale: { specReplicasPath: ".spec.replicas", statusReplicasPath: ".status.replicas" },
+              scale: {
+                specReplicasPath: ".spec.replicas",
+                statusReplicasPath: ".status.replicas",
+                labelSelectorPath: ".status.selector",
+              },
             }),
           },
           additionalPrinterColumns: kind.columns,

@@ -99,11 +99,11 @@ export const proxyService = checked(
         ),
       nodePort: z
         .int()
-        .min(30000)
-        .max(32767)
+        .min(1)
+        .max(65535)
         .exactOptional()
         .describe(
-          "Fixed port of type NodePort; of a Tunnel, the port of pair 0: pair i gets nodePort + i. Absent: the cluster chooses.",
+          "Fixed port of type NodePort, from the range that the cluster allows; of a Tunnel, the port of pair 0: pair i gets nodePort + i. Absent: the cluster chooses.",
         ),
       annotations: textMap()
         .exactOptional()
@@ -130,6 +130,9 @@ export const proxyService = checked(
     },
   ],
 );
+
+/** What the scale subresource shows to a HorizontalPodAutoscaler, which takes each pod that it selects for one replica. */
+export const scaleSelector = (description: string) => z.string().exactOptional().describe(description);
 
 export const secretRef = z
   .strictObject({

@@ -1,7 +1,8 @@
 import { z } from "zod";
 import { text } from "./fields.ts";
 
-const id = (description: string) => z.int().min(0).exactOptional().describe(description);
+/** Manifests that are written for several platforms say null where the platform is to choose. */
+const id = (description: string) => z.int().min(0).nullable().exactOptional().describe(description);
 
 const profile = (description: string) =>
   z
@@ -23,8 +24,12 @@ const seLinuxOptions = z
   .describe("SELinux context.");
 
 const common = {
-  runAsUser: id("User id of the process; 65532 when absent."),
-  runAsGroup: id("Group id of the process; 65532 when absent."),
+  runAsUser: id(
+    "User id of the process. Absent or null: the one that the platform chooses, else that of the image, 65532.",
+  ),
+  runAsGroup: id(
+    "Group id of the process. Absent or null: the one that the platform chooses, else that of the image, 65532.",
+  ),
   runAsNonRoot: z.boolean().exactOptional().describe("Refuse to run as root; true when absent."),
   seLinuxOptions,
   seccompProfile: profile("System call filter; RuntimeDefault when absent."),

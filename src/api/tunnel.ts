@@ -11,6 +11,7 @@ import {
   proxyService,
   type Rule,
   replicas,
+  scaleSelector,
   sendProxyProtocol,
 } from "./fields.ts";
 import { podTemplate, podTemplateOverride } from "./pod-template.ts";
@@ -53,8 +54,8 @@ export const tunnelSpec = checked(
     .describe("What is wanted."),
   [
     {
-      rule: "!has(self.proxy.proxyService.nodePort) || self.proxy.proxyService.nodePort + self.replicas - 1 <= 32767",
-      message: "proxy.proxyService.nodePort + replicas - 1 must not exceed 32767: pair i uses nodePort + i",
+      rule: "!has(self.proxy.proxyService.nodePort) || self.proxy.proxyService.nodePort + self.replicas - 1 <= 65535",
+      message: "proxy.proxyService.nodePort + replicas - 1 must not exceed 65535: pair i uses nodePort + i",
     },
   ],
 );
@@ -78,6 +79,7 @@ export const tunnelStatus = z
     observedGeneration: z.int().min(0).describe("The metadata.generation that this status is about."),
     conditions,
     consumerEndpoint: z.string().exactOptional().describe("host:port to which consumers connect inside this cluster."),
+    selector: scaleSelector("Label selector of the target pods, for the scale subresource: one pod for each pair."),
     replicas: count("Pairs that exist."),
     readyReplicas: count("Pairs that carry traffic."),
     readyProxyReplicas: count("Pairs whose Proxy is Ready."),

@@ -5,6 +5,7 @@ import { labels } from "../names.ts";
 import type { DesiredObject } from "./desired.ts";
 import { childMetadata, type Owner } from "./metadata.ts";
 import { selectorOf } from "./pod-template.ts";
+import { opaqueTcp } from "./rendezvous-service.ts";
 
 /** The Service of a Tunnel that leads to the proxy pods of all its pairs; only those that carry a session are ready. */
 export function tunnelConsumerService(tunnel: TunnelResource): V1Service & DesiredObject {
@@ -33,7 +34,7 @@ function consumerService(
       type: "ClusterIP",
       ipFamilyPolicy: "PreferDualStack",
       selector,
-      ports: [{ name: "consumers", protocol: "TCP", port, targetPort: "consumers" }],
+      ports: [{ name: "consumers", protocol: "TCP", appProtocol: opaqueTcp, port, targetPort: "consumers" }],
     },
   };
 }

@@ -5,7 +5,7 @@ import type { DesiredObject } from "./desired.ts";
 import { proxyLabels } from "./labels.ts";
 import { childMetadata } from "./metadata.ts";
 import { endpointSliceName, rendezvousServiceName } from "./names.ts";
-import { rendezvousPortName } from "./rendezvous-service.ts";
+import { opaqueTcp, rendezvousPortName } from "./rendezvous-service.ts";
 
 export type AddressFamily = "IPv4" | "IPv6";
 
@@ -60,6 +60,6 @@ function endpointSlice(
         targetRef: { kind: "Pod", namespace, name: pod.name, uid: pod.uid },
       },
     ],
-    ports: [{ name: rendezvousPortName, protocol: "TCP", port: rendezvousPort }],
+    ports: [{ name: rendezvousPortName, protocol: "TCP", appProtocol: opaqueTcp, port: rendezvousPort }],
   };
 }

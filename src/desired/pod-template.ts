@@ -46,15 +46,21 @@ export function resources({ resources: { requests, limits } = defaultResources }
 
 const defaultResources: NonNullable<PodTemplate["resources"]> = { requests: { cpu: "10m", memory: "32Mi" } };
 
-/** Pod-level security that the Pod Security level "restricted" accepts, with the user's fields over it. */
+/**
+ * Pod-level security that the Pod Security level "restricted" accepts, with the user's fields over it. Nothing says who the process is: the image
+ * has a numeric user, which is enough for runAsNonRoot, and platforms that choose one themselves (OpenShift) refuse a pod that asks for another.
+ */
 export function podSecurity({ securityContext }: PodTemplate): V1PodSecurityContext {
   return {
     runAsNonRoot: true,
-    runAsUser: 65532,
-    runAsGroup: 65532,
     seccompProfile: { type: "RuntimeDefault" },
-    ...securityContext,
+    ...withoutNulls(securityContext),
   };
+}
+
+/** Null leaves an id to the platform or the image, as its absence does. The API server does not store it, so it must not be compared with. */
+function withoutNulls(context: PodTemplate["securityContext"] | PodTemplate["containerSecurityContext"]) {
+  return Object.fromEntries(Object.entries(context ?? {}).filter(([, value]) => value !== null));
 }
 
 /** The same for the container. */
@@ -63,7 +69,7 @@ export function containerSecurity({ containerSecurityContext }: PodTemplate): V1
     allowPrivilegeEscalation: false,
     readOnlyRootFilesystem: true,
     capabilities: { drop: ["ALL"] },
-    ...containerSecurityContext,
+    ...withoutNulls(containerSecurityContext),
   };
 }
 
@@ -86,6 +92,14 @@ function withDistribution(template: PodTemplate, selector: Record<string, string
 
 function texts(quantities: Record<string, string | number>): Record<string, string> {
   return Object.fromEntries(Object.entries(quantities).map(([name, value]) => [name, String(value)]));
+}
+
+/** Labels in the text form of a selector, as the scale subresource gives it to autoscalers. */
+export function selectorText(labels: Record<string, string>): string {
+  return Object.entries(labels)
+    .map(([name, value]) => `${name}=${value}`)
+    .sort()
+    .join(",");
 }
 
 /** Selector labels of one workload: they may never change, so nothing that a user can edit is in them. */

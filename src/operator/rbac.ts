@@ -42,6 +42,8 @@ export const rbac: { cluster: PolicyRule[]; namespaced: PolicyRule[]; leaderElec
     rule(resources.replicaSet, ["list", "watch"]),
     rule(resources.service, childVerbs),
     rule(resources.endpointSlice, childVerbs),
+    // OpenShift's admission asks for it when a slice holds an address of the pods' network (RestrictedEndpointsAdmission).
+    rule(resources.endpointSlice, ["create"], "restricted"),
     rule(resources.pod, ["list", "watch", "delete"]),
     rule(resources.secret, ["get", "list", "watch", "create", "patch"]),
     rule(resources.event, ["create", "patch"]),

@@ -9,7 +9,7 @@ export type Endpoint = { known: string } | { unknown: Verdict };
 
 /** `service` is the Proxy's rendezvous Service as observed, if it exists and is ours. */
 export function rendezvousEndpoint(
-  { metadata: { name, namespace }, spec: { proxyService } }: ProxyResource,
+  { metadata: { name, namespace }, spec: { proxyService }, status }: ProxyResource,
   service: ObservedService | undefined,
   proxyHost: string | undefined,
 ): Endpoint {
@@ -19,7 +19,7 @@ export function rendezvousEndpoint(
     case "NodePort":
       return nodePortEndpoint(proxyService.nodePort, service, proxyHost);
     case "LoadBalancer":
-      return loadBalancerEndpoint(rendezvousServiceName(name), service);
+      return loadBalancerEndpoint(rendezvousServiceName(name), service, status?.proxyEndpoint);
   }
 }
 
@@ -44,12 +44,23 @@ function nodePortEndpoint(
   return { known: hostPort(proxyHost, assigned) };
 }
 
-function loadBalancerEndpoint(name: string, service: ObservedService | undefined): Endpoint {
-  const [ingress] = service?.spec?.type === "LoadBalancer" ? (service.status?.loadBalancer?.ingress ?? []) : [];
-  const host = ingress?.ip || ingress?.hostname;
-  return host
-    ? { known: hostPort(host, rendezvousPort) }
-    : { unknown: bad("EndpointPending", `the load balancer of Service ${name} has no address yet`) };
+/**
+ * The first usable entry, whatever stands before it. `present`, the endpoint that was announced before, stays while it is among them: some clouds
+ * list their addresses in another order each time, and each change rolls the target pods.
+ */
+function loadBalancerEndpoint(
+  name: string,
+  service: ObservedService | undefined,
+  present: string | undefined,
+): Endpoint {
+  const ingress = service?.spec?.type === "LoadBalancer" ? (service.status?.loadBalancer?.ingress ?? []) : [];
+  const endpoints = ingress.flatMap(({ ip, hostname }) =>
+    [ip, hostname].flatMap((host) => (host ? [hostPort(host, rendezvousPort)] : [])),
+  );
+  const known = endpoints.find((endpoint) => endpoint === present) ?? endpoints[0];
+  return known === undefined
+    ? { unknown: bad("EndpointPending", `the load balancer of Service ${name} has no address yet`) }
+    : { known };
 }
 
 /** An IPv6 address may be given with or without brackets; it is written with them. */

@@ -1,5 +1,6 @@
 import type { ProxyResource, ProxyStatus } from "../api/proxy.ts";
 import { isApplied } from "../desired/applied.ts";
+import { selectorOf, selectorText } from "../desired/pod-template.ts";
 import { proxyDeployment } from "../desired/proxy-deployment.ts";
 import { bad, firstObjection, good, nextConditions, type Verdict } from "./conditions.ts";
 import type { ProxyInput } from "./observed.ts";
@@ -29,6 +30,7 @@ export function proxyStatus(input: ProxyInput, findings: ProxyFindings): ProxySt
     ...("known" in endpoint && { proxyEndpoint: endpoint.known }),
     ...(spec.service && { consumerEndpoint: `${spec.service.name}.${metadata.namespace}.svc:${spec.service.port}` }),
     ...(choice.active && { activePod: choice.active.metadata.name }),
+    selector: selectorText(selectorOf("proxy", metadata.name)),
     replicas: pods.length,
     liveReplicas: livePods.length,
     readyReplicas: servingPods.length,

@@ -2,7 +2,9 @@ import type { TunnelStatus } from "../api/tunnel.ts";
 import { isApplied } from "../desired/applied.ts";
 import { tunnelConsumerService } from "../desired/consumer-service.ts";
 import { tunnelSecretName } from "../desired/names.ts";
+import { selectorText } from "../desired/pod-template.ts";
 import { tunnelSecret, tunnelSecretMetadata } from "../desired/secret.ts";
+import { labels } from "../names.ts";
 import { bad, firstObjection, good, isTrue, nextConditions, transitionEvents, type Verdict } from "./conditions.ts";
 import type { TunnelInput } from "./observed.ts";
 import { isControlledBy, ownedBy, unwanted } from "./ownership.ts";
@@ -49,6 +51,8 @@ function statusOf(input: TunnelInput, pairs: readonly Pair[]): TunnelStatus {
       { now, generation },
     ),
     consumerEndpoint: `${spec.service.name}.${metadata.namespace}.svc:${spec.service.port}`,
+    // The target pods of all pairs: unlike standbys of a proxy each of them works, and a pair has one.
+    selector: selectorText({ [labels.component]: "target", [labels.tunnel]: metadata.name }),
     replicas: ownedBy(tunnel, input.proxies).length,
     readyReplicas: pairs.filter(({ waiting }) => waiting === undefined).length,
     readyProxyReplicas: pairs.filter(({ proxy }) => isTrue(proxy?.status?.conditions, "Ready")).length,

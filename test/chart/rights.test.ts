@@ -80,12 +80,22 @@ describe("rights of people", () => {
         resources: ["tunnels", "tunnels/status", "proxies", "proxies/status", "targets", "targets/status"],
         verbs: ["get", "list", "watch"],
       },
+      {
+        apiGroups: ["netaminity.exeteres.net"],
+        resources: ["tunnels/scale", "proxies/scale", "targets/scale"],
+        verbs: ["get"],
+      },
     ]);
     expect(edit?.rules).toEqual([
       {
         apiGroups: ["netaminity.exeteres.net"],
         resources: ["tunnels", "proxies", "targets"],
         verbs: ["create", "update", "patch", "delete", "deletecollection"],
+      },
+      {
+        apiGroups: ["netaminity.exeteres.net"],
+        resources: ["tunnels/scale", "proxies/scale", "targets/scale"],
+        verbs: ["update", "patch"],
       },
     ]);
     const aggregates = (role: V1ClusterRole | undefined) =>

@@ -56,6 +56,13 @@ const accepted: Record<string, object> = {
   "a name that ends with a dot": target({ endpoint: "db.example.net.:5432" }),
   "a drain timeout of a day": target({ drainTimeout: "24h" }),
   "no drain at all": target({ drainTimeout: "0s" }),
+  "a node port of a cluster with another range": proxy({ proxyService: { type: "NodePort", nodePort: 443 } }),
+  "ids that are left to the platform": proxy({
+    podTemplate: {
+      securityContext: { runAsUser: null, runAsGroup: null, fsGroup: null },
+      containerSecurityContext: { runAsUser: null, runAsGroup: null },
+    },
+  }),
   "quantities as numbers and as text": proxy({ podTemplate: { resources: { limits: { cpu: 2, memory: "1.5Gi" } } } }),
 };
 
@@ -69,14 +76,14 @@ const refused: Record<string, [object: object, ...messages: string[]]> = {
   "a negative number of pods": [proxy({ replicas: -1 }), "spec.replicas", "greater than or equal to 0"],
   "port 0": [tunnel({ service: { name: "api", port: 0 } }), "spec.service.port", "greater than or equal to 1"],
   "port 65536": [tunnel({ service: { name: "api", port: 65536 } }), "spec.service.port", "65535"],
-  "a node port below the range": [
-    proxy({ proxyService: { type: "NodePort", nodePort: 29999 } }),
+  "node port 0": [
+    proxy({ proxyService: { type: "NodePort", nodePort: 0 } }),
     "spec.proxyService.nodePort",
-    "30000",
+    "greater than or equal to 1",
   ],
-  "node ports that run out of the range": [
-    tunnel({ replicas: 2, proxy: { proxyService: { type: "NodePort", nodePort: 32767 } } }),
-    "proxy.proxyService.nodePort + replicas - 1 must not exceed 32767: pair i uses nodePort + i",
+  "node ports beyond the last port": [
+    tunnel({ replicas: 2, proxy: { proxyService: { type: "NodePort", nodePort: 65535 } } }),
+    "proxy.proxyService.nodePort + replicas - 1 must not exceed 65535: pair i uses nodePort + i",
   ],
   "a node port without the type": [
     proxy({ proxyService: { nodePort: 31035 } }),

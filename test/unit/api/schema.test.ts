@@ -124,7 +124,7 @@ describe.each([...kinds])("the definition of $kind", (kind) => {
     expect(all.filter(([, each]) => !isTyped(each)).map(([path]) => path)).toEqual([]);
     const known = [
       ..."type description default enum required properties additionalProperties items format pattern anyOf".split(" "),
-      ..."minimum maximum minLength maxLength minItems maxItems".split(" "),
+      ..."nullable minimum maximum minLength maxLength minItems maxItems".split(" "),
       ..."validations int-or-string list-type list-map-keys map-type".split(" ").map((name) => `x-kubernetes-${name}`),
     ];
     const used = new Set(all.flatMap(([, each]) => Object.keys(each)));

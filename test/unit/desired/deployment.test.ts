@@ -45,8 +45,6 @@ test("the Deployment of a Proxy, whole", () => {
           enableServiceLinks: false,
           securityContext: {
             runAsNonRoot: true,
-            runAsUser: 65532,
-            runAsGroup: 65532,
             seccompProfile: { type: "RuntimeDefault" },
           },
           terminationGracePeriodSeconds: 53,
@@ -244,7 +242,6 @@ describe("a podTemplate", () => {
     expect(podSpecOf(template)?.securityContext).toEqual({
       runAsNonRoot: true,
       runAsUser: 1000,
-      runAsGroup: 65532,
       fsGroup: 1000,
       seccompProfile: { type: "RuntimeDefault" },
     });
@@ -252,6 +249,23 @@ describe("a podTemplate", () => {
       allowPrivilegeEscalation: false,
       readOnlyRootFilesystem: true,
       capabilities: { drop: ["ALL"], add: ["NET_BIND_SERVICE"] },
+    });
+  });
+
+  test("leaves ids that are null to the platform", () => {
+    const nobody = { runAsUser: null, runAsGroup: null };
+    const template: PodTemplate = {
+      securityContext: { ...nobody, fsGroup: null, runAsNonRoot: false },
+      containerSecurityContext: { ...nobody, readOnlyRootFilesystem: false },
+    };
+    expect(podSpecOf(template)?.securityContext).toEqual({
+      runAsNonRoot: false,
+      seccompProfile: { type: "RuntimeDefault" },
+    });
+    expect(containerOf(template)?.securityContext).toEqual({
+      allowPrivilegeEscalation: false,
+      readOnlyRootFilesystem: false,
+      capabilities: { drop: ["ALL"] },
     });
   });
 

@@ -18,6 +18,8 @@ interface Case {
   proxyService: ProxySpec["proxyService"];
   service?: ObservedService;
   proxyHost?: string;
+  /** The endpoint that the status announces. */
+  present?: string;
   endpoint: Endpoint;
 }
 
@@ -92,6 +94,29 @@ const cases: Record<string, Case> = {
     service: service({ type: "LoadBalancer" }, [{ ip: "", hostname: "lb.example.net" }]),
     endpoint: { known: "lb.example.net:7835" },
   },
+  "LoadBalancer with entries that say nothing before the one that does": {
+    proxyService: { type: "LoadBalancer" },
+    service: service({ type: "LoadBalancer" }, [{}, { ip: "", hostname: "" }, { ip: "192.0.2.9" }]),
+    endpoint: { known: "192.0.2.9:7835" },
+  },
+  "LoadBalancer whose addresses change places keeps the one that was announced": {
+    proxyService: { type: "LoadBalancer" },
+    service: service({ type: "LoadBalancer" }, [{ ip: "192.0.2.10" }, {}, { ip: "2001:db8::9" }, { ip: "192.0.2.9" }]),
+    present: "[2001:db8::9]:7835",
+    endpoint: { known: "[2001:db8::9]:7835" },
+  },
+  "LoadBalancer that adds an address to a host name keeps the name": {
+    proxyService: { type: "LoadBalancer" },
+    service: service({ type: "LoadBalancer" }, [{ ip: "192.0.2.9", hostname: "lb.example.net" }]),
+    present: "lb.example.net:7835",
+    endpoint: { known: "lb.example.net:7835" },
+  },
+  "LoadBalancer that lost the address that was announced": {
+    proxyService: { type: "LoadBalancer" },
+    service: service({ type: "LoadBalancer" }, [{ ip: "192.0.2.10" }, { ip: "192.0.2.11" }]),
+    present: "192.0.2.9:7835",
+    endpoint: { known: "192.0.2.10:7835" },
+  },
   "LoadBalancer without an address yet": {
     proxyService: { type: "LoadBalancer" },
     service: service({ type: "LoadBalancer" }),
@@ -101,9 +126,11 @@ const cases: Record<string, Case> = {
 };
 
 describe("the rendezvous endpoint", () => {
-  for (const [title, { proxyService, service: observed, proxyHost, endpoint }] of Object.entries(cases)) {
+  for (const [title, { proxyService, service: observed, proxyHost, present, endpoint }] of Object.entries(cases)) {
     test(title, () => {
-      expect(rendezvousEndpoint(makeProxy({ proxyService }), observed, proxyHost)).toEqual(endpoint);
+      const counts = { replicas: 1, liveReplicas: 1, readyReplicas: 1, updatedReplicas: 1 };
+      const status = { observedGeneration: 3, conditions: [], ...counts, ...(present && { proxyEndpoint: present }) };
+      expect(rendezvousEndpoint(makeProxy({ proxyService }, { status }), observed, proxyHost)).toEqual(endpoint);
     });
   }
 });
