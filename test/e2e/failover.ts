@@ -144,20 +144,10 @@ export function failover(siteNow: () => Site): void {
   });
 }
 
-/**
- * A node remembers for two minutes which pod a connection was sent to that nobody answered, and sends a new one from the same port there again.
- * Some hundred of them from one consumer, out of 28,000 ports, would make one or two connections of the next scenario time out.
- */
-async function forgetUnanswered({ cluster }: Site): Promise<void> {
-  const forget = ["sh", "-c", "conntrack -D -p tcp --state SYN_SENT || true"];
-  for (const { name } of cluster.nodes) await cluster.runIn(name, forget);
-}
-
 /** Nodes, Tunnel and standby as they were before anything failed. */
 async function untilWhole(site: Site): Promise<void> {
   const { cluster, kinds } = site;
   for (const { name } of cluster.nodes) await cluster.untilNodeIs(name, "Ready");
-  await forgetUnanswered(site);
   await waitFor("an active proxy pod and a standby on different nodes", { deadline: 60_000 }, async () => {
     await kinds.until("tunnel", "echo", { Ready: "True", Updated: "True" });
     await kinds.untilLive("echo-0", 2);
