@@ -12,11 +12,16 @@ export type AddressFamily = "IPv4" | "IPv6";
 /** Annotation of a slice: the container that was running when its pod was chosen. Another id means that the agent restarted. */
 export const activeContainerAnnotation = `${apiGroup}/active-container`;
 
+/** Annotation of a slice: what is remembered of the newest revision's attempts to serve; empty when there is nothing. */
+export const attemptAnnotation = `${apiGroup}/attempt`;
+
 /** The proxy pod to which the rendezvous leads. */
 export interface ActiveEndpoint {
   pod: { name: string; uid: string };
   /** Id of its running agent container, as the container runtime gives it. */
   containerId: string;
+  /** Value of {@link attemptAnnotation}; undefined: it need not be there. */
+  attempt: string | undefined;
   nodeName: string | undefined;
   /** Its addresses, at most one per family. */
   addresses: readonly { family: AddressFamily; address: string }[];
@@ -33,7 +38,7 @@ export function endpointSlices(
 
 function endpointSlice(
   proxy: ProxyResource,
-  { pod, containerId, nodeName }: ActiveEndpoint,
+  { pod, containerId, attempt, nodeName }: ActiveEndpoint,
   family: AddressFamily,
   address: string,
 ): V1EndpointSlice & DesiredObject {
@@ -48,7 +53,10 @@ function endpointSlice(
         // Not the value of the built-in controllers: they leave the slices of others alone.
         "endpointslice.kubernetes.io/managed-by": apiGroup,
       }),
-      annotations: { [activeContainerAnnotation]: containerId },
+      annotations: {
+        [activeContainerAnnotation]: containerId,
+        ...(attempt !== undefined && { [attemptAnnotation]: attempt }),
+      },
     },
     addressType: family,
     endpoints: [

@@ -1,6 +1,9 @@
+import { type Attempt, attemptAfter, nextAttempt, timeLeft } from "./attempt.ts";
 import type { ObservedNode, ObservedPod, ProbeResult } from "./observed.ts";
 import { isLive, isNewest, isOnReadyNode, isReady, isStaying, runningContainer } from "./pods.ts";
 
+/** Milliseconds: times are written in whole seconds. */
+const clockStep = 1000;
 /** Probes in a row without an answer after which a pod counts as silent (about 5 s: the prober asks a silent pod again sooner). */
 const silentAfter = 3;
 
@@ -12,7 +15,8 @@ export type Departure =
   | "was restarted"
   | "is on a node that is not ready"
   | "does not answer any more"
-  | "is of an older revision";
+  | "is of an older revision"
+  | "got no session";
 
 export interface ActivePodInput {
   /** The pods of the Proxy's Deployment, oldest first. */
@@ -23,6 +27,10 @@ export interface ActivePodInput {
   probes: readonly ProbeResult[];
   /** The pod in the EndpointSlice now, and the container that ran in it when it was chosen. */
   current: { uid: string; containerId: string | undefined } | undefined;
+  /** What is remembered of the newest revision's attempts to serve. */
+  attempt: Attempt | undefined;
+  /** RFC 3339. */
+  now: string;
 }
 
 export interface ActivePodChoice {
@@ -32,6 +40,10 @@ export interface ActivePodChoice {
   departure: Departure | undefined;
   /** Pods that Kubernetes still takes for ready though they are silent and replaced: consumers must stop being sent there. */
   silent: ObservedPod[];
+  /** What is to be remembered. */
+  attempt: Attempt | undefined;
+  /** Milliseconds until time alone may change the choice. */
+  lookAgain: number | undefined;
 }
 
 /**
@@ -57,7 +69,39 @@ function chosen(
   departure: Departure | undefined,
   input: ActivePodInput,
 ): ActivePodChoice {
-  return { active, departure, silent: active === undefined ? [] : replacedAndSilent(active, input) };
+  const { current, pods, newestRevision, now, attempt: before } = input;
+  const attempt = attemptAfter({
+    before,
+    now,
+    newestRevision,
+    incumbent: pods.find(({ metadata }) => metadata.uid === current?.uid),
+    active,
+    isNewest: (pod) => isNewest(pod, newestRevision),
+    isServed: servingOlder(input).length > 0,
+  });
+  return {
+    active,
+    departure,
+    silent: active === undefined ? [] : replacedAndSilent(active, input),
+    attempt,
+    lookAgain: attempt && Math.max(0, waitingTime(attempt, active, input)) + clockStep,
+  };
+}
+
+function waitingTime(
+  attempt: Attempt,
+  active: ObservedPod | undefined,
+  { now, newestRevision }: ActivePodInput,
+): number {
+  const goesOn = active !== undefined && isNewest(active, newestRevision);
+  return goesOn ? timeLeft(attempt, now) : nextAttempt(attempt) - Date.parse(now);
+}
+
+/** Pods of an older revision that carry a session. */
+function servingOlder({ pods, newestRevision, nodes, probes }: ActivePodInput): ObservedPod[] {
+  return pods.filter(
+    (pod) => !isNewest(pod, newestRevision) && isReady(pod) && isLive(pod, nodes) && !isSilent(pod, probes),
+  );
 }
 
 /** What speaks against the pod in the slice, the surest first. */
@@ -65,37 +109,48 @@ function objectionsTo(incumbent: ObservedPod | undefined, input: ActivePodInput)
   if (incumbent === undefined) return ["is gone"];
   if (incumbent.metadata.deletionTimestamp !== undefined) return ["is being deleted"];
   if (!isStaying(incumbent)) return ["is gone"];
-  const { current, nodes, probes, newestRevision } = input;
+  const { current, nodes, probes, newestRevision, attempt, now } = input;
   const container = runningContainer(incumbent);
   const hasRestarted = current?.containerId !== undefined && container !== current.containerId;
   const isOutdated = newestRevision !== undefined && !isNewest(incumbent, newestRevision);
+  const isFruitless =
+    !isOutdated && !isReady(incumbent) && attempt?.pod === incumbent.metadata.uid && timeLeft(attempt, now) <= 0;
   return [
     ...(container === undefined ? (["does not run any more"] as const) : []),
     ...(container !== undefined && hasRestarted ? (["was restarted"] as const) : []),
     ...(isOnReadyNode(incumbent, nodes) ? [] : (["is on a node that is not ready"] as const)),
     ...(isSilent(incumbent, probes) ? (["does not answer any more"] as const) : []),
     ...(isOutdated ? (["is of an older revision"] as const) : []),
+    ...(isFruitless ? (["got no session"] as const) : []),
   ];
 }
 
 /** The pods that could take over, given what speaks against the current one. */
-function candidates(
-  incumbent: ObservedPod | undefined,
-  objection: Departure,
-  { pods, nodes, probes, newestRevision }: ActivePodInput,
-): ObservedPod[] {
+function candidates(incumbent: ObservedPod | undefined, objection: Departure, input: ActivePodInput): ObservedPod[] {
+  const { pods, nodes, probes, newestRevision, attempt, now, current } = input;
   const others = pods.filter((pod) => pod !== incumbent && isLive(pod, nodes));
   switch (objection) {
     case "does not answer any more":
       // Kubernetes has nothing against the current pod. Perhaps it is the operator that reaches nobody: only an answer counts.
       return others.filter((pod) => hasAnswered(pod, probes));
+    case "got no session":
+      return servingOlder(input);
     case "is of an older revision": {
+      const hasServed = incumbent !== undefined && isReady(incumbent);
+      const known = hasServed && attempt?.revision === newestRevision ? attempt : undefined;
+      if (known !== undefined && nextAttempt(known) > Date.parse(now)) return [];
       // A new pod that is silent while the old one answers is not up yet; where no pod can be probed, that says nothing.
       const canProbe = incumbent !== undefined && hasAnswered(incumbent, probes);
-      return others.filter((pod) => isNewest(pod, newestRevision) && !(canProbe && hasFailed(pod, probes)));
+      const newest = others.filter((pod) => isNewest(pod, newestRevision) && !(canProbe && hasFailed(pod, probes)));
+      // Perhaps it was that pod's node.
+      const untried = newest.filter((pod) => pod.metadata.uid !== known?.pod);
+      return untried.length > 0 ? untried : newest;
     }
-    default:
-      return others;
+    default: {
+      // One that was only tried gives its place back.
+      const older = attempt !== undefined && attempt.pod === current?.uid ? servingOlder(input) : [];
+      return older.length > 0 ? older : others;
+    }
   }
 }
 

@@ -1,6 +1,8 @@
 import type { ProxyResource, ProxyStatus } from "../api/proxy.ts";
 import { isApplied } from "../desired/applied.ts";
 import { proxyDeployment } from "../desired/proxy-deployment.ts";
+import type { ActivePodChoice } from "./active-pod.ts";
+import { nextAttempt } from "./attempt.ts";
 import { bad, firstObjection, good, nextConditions, type Verdict } from "./conditions.ts";
 import type { ProxyInput } from "./observed.ts";
 import { isNewest, isOnReadyNode, runningContainer } from "./pods.ts";
@@ -80,13 +82,24 @@ function connection({ servingPods, endpoint }: ProxyFindings, ready: Verdict): V
   );
 }
 
-function updated(input: ProxyInput, { deployment, pods, newestRevision }: ProxyFindings): Verdict {
+function updated(input: ProxyInput, { deployment, pods, newestRevision, choice }: ProxyFindings): Verdict {
   const isWanted = isApplied(proxyDeployment(input.proxy, input.settings.agent), deployment);
   const newest = pods.filter((pod) => isNewest(pod, newestRevision));
   const running = newest.filter((pod) => runningContainer(pod) !== undefined);
   return rolledOut(
     isWanted ? deployment : undefined,
     { wanted: input.proxy.spec.replicas, newest: running.length, all: pods.length },
-    podsFailing(newest) ?? deploymentFailing(deployment),
+    podsFailing(newest) ?? withoutSession(choice) ?? deploymentFailing(deployment),
+  );
+}
+
+/** The newest pods run, but no target got a session there. */
+function withoutSession({ active, attempt }: ActivePodChoice): Verdict | undefined {
+  if (active === undefined || attempt === undefined || attempt.failures === 0) return undefined;
+  const goesOn = active.metadata.uid === attempt.pod;
+  const next = goesOn ? "now" : `at ${new Date(nextAttempt(attempt)).toISOString().slice(0, 19)}Z`;
+  return bad(
+    "NoSessionAfterChange",
+    `the newest pods got no session with a target (tried ${attempt.failures} times), so a pod of an older revision goes on serving; tried again ${next}`,
   );
 }

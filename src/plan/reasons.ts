@@ -27,6 +27,13 @@ export const reasons = {
       "Updated: pods of an older revision are still there, or the newest ones do not run yet; of a Tunnel also: one side of a pair has to wait for the other before it switches encryption.",
     todo: "Wait; when it lasts, read Ready and the pods' events.",
   },
+  NoSessionAfterChange: {
+    means:
+      "Updated of a Proxy: pods of the newest revision run, but no target gets a session with them, so pods of the older revision go on serving consumers. It is tried again, after pauses of 30 s to 5 min.",
+    todo: "Compare the Secret that spec.secretRef names with that of the Target, and look whether port 7835 of the newest pods can be reached (image, network policies); or take the change back.",
+    isForDoctor: true,
+    isProblem: true,
+  },
   ScaledToZero: { means: "replicas is 0, so nothing runs.", todo: "Raise spec.replicas when it should." },
   PairsWaiting: {
     means: "Some pairs of the Tunnel do not carry traffic yet; the message says which and what they wait for.",

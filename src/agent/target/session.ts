@@ -1,3 +1,4 @@
+import { parseHostPort } from "../../endpoint.ts";
 import { tunnelKeepAlive } from "../net/socket-options.ts";
 import type { Channel } from "../protocol/channel.ts";
 import type { MessageConnection } from "../protocol/message-connection.ts";
@@ -57,8 +58,12 @@ export class NetaminityTargetSession implements TargetSession, StreamHolder {
     this.encrypted = identity.encrypted;
     this.proxyAddress = identity.proxyAddress;
     const { way, deadline, poolMin, poolMax } = core;
+    const { address, port, proxyAddress } = identity;
+    const itself = proxyAddress === undefined ? undefined : parseHostPort(proxyAddress);
     this.#pool = new TargetPool({
       ...identity,
+      // The address of the session may lead to another proxy later, which does not know it.
+      places: [{ host: address, port }, ...(itself === undefined ? [] : [itself])],
       way,
       deadline,
       min: poolMin,
@@ -87,6 +92,10 @@ export class NetaminityTargetSession implements TargetSession, StreamHolder {
 
   get roundTrip(): number | undefined {
     return this.#pulse.roundTrip;
+  }
+
+  strayed(): void {
+    this.#pool.avoid();
   }
 
   moved(to: string): void {

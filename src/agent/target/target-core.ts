@@ -59,6 +59,8 @@ export interface TargetSession {
   readonly proxyAddress: string | undefined;
   /** Tells the proxy that this target has another session, with the proxy at that address. */
   moved(to: string): void;
+  /** The address at which the session was opened leads to another proxy now, or to none. */
+  strayed(): void;
   /** Asks the proxy for no new streams; resolves when none can come any more. */
   drain(): Promise<void>;
   /** Ends the session; running streams go on. */

@@ -5,7 +5,7 @@ import type { AgentMetrics } from "../../metrics.ts";
 import { type Secrets, suspicionAbout } from "../../secret.ts";
 import type { Via } from "../../via.ts";
 import { type Backoff, makeBackoff } from "../backoff.ts";
-import { connectFirst, dialRepeatedly, dialTimeout } from "../net/dial.ts";
+import { dialRepeatedly, dialTimeout } from "../net/dial.ts";
 import { type Way, wayOut } from "../net/way.ts";
 import { toHex } from "../protocol/proofs.ts";
 import type { ProxyProtocol } from "../protocol/proxy-header.ts";
@@ -15,6 +15,7 @@ import { attach, type Greeting, greet, RefusedByProxy } from "./attach.ts";
 import { Backend } from "./backend.ts";
 import { failureOf } from "./failure.ts";
 import { measureTarget } from "./gauges.ts";
+import { Lookout } from "./lookout.ts";
 import type { SessionEvents, TargetCore, TargetEncryption, TargetSession } from "./target-core.ts";
 import { Waits } from "./waits.ts";
 
@@ -54,8 +55,6 @@ export interface TargetRole {
 const dialAgain = 1000;
 /** Milliseconds between looks at whether the proxy's endpoint still leads to the proxy of the session. */
 const checkInterval = 2000;
-/** Milliseconds for each step of such a look. A session that is lost meanwhile does not wait for it. */
-const checkTimeout = 2000;
 /**
  * Milliseconds that the session with a former proxy stays in use beside the new one: consumers are led to the old proxy until
  * the new one has been found ready and every node has heard of it.
@@ -91,6 +90,7 @@ class Target implements TargetCore, TargetRole {
   #since = 0;
   #problem = "no attempt to reach the proxy has ended yet";
   #moving = false;
+  #lookout: Lookout;
   /** Milliseconds before the next attempt. */
   #pause = 0;
   #stopped = false;
@@ -116,6 +116,7 @@ class Target implements TargetCore, TargetRole {
       sessions: () => [...this.#older.keys(), ...this.#serving()],
       isDraining: () => this.#stopped,
     });
+    this.#lookout = new Lookout(options, this.way, (...found) => this.#attach(...found));
     void this.#run();
   }
 
@@ -159,7 +160,7 @@ class Target implements TargetCore, TargetRole {
       if (this.#stopped) return;
       try {
         const current = this.#moving ? undefined : this.#current;
-        if (current !== undefined) await this.#waits.unlessUrgent((cut) => this.#check(current, cut));
+        if (current !== undefined) await this.#waits.unlessUrgent((cut) => this.#lookout.look(current, cut));
         else await this.#open();
       } catch (cause) {
         await this.#waits.sleep(this.#failed(cause as Error));
@@ -181,25 +182,6 @@ class Target implements TargetCore, TargetRole {
       }
     }
     throw refusal ?? new RefusedByProxy("no secret is known");
-  }
-
-  /** Looks where the endpoint leads now. The proxy that we have a session with keeps it, also when its name has further addresses. */
-  async #check(session: TargetSession, cut: AbortSignal): Promise<void> {
-    const { proxyEndpoint, secrets } = this.#options;
-    if (session.instance === undefined) return;
-    const isCurrentSecret = session.secret === secrets.current[0];
-    try {
-      const addresses = await this.way.resolve(proxyEndpoint.host, checkTimeout);
-      const first = addresses.includes(session.address) ? [session.address] : addresses;
-      const greeting = await greet(await connectFirst(first, proxyEndpoint.port, checkTimeout, this.way));
-      // An attachment that comes late would take the place of the one that is made instead.
-      cut.addEventListener("abort", () => greeting.wire.reset());
-      if (cut.aborted || (greeting.instance === session.instance && isCurrentSecret)) greeting.wire.reset();
-      else await this.#attach(greeting, secrets.current[0] ?? session.secret, cut);
-    } catch (cause) {
-      // The session itself tells whether it still works.
-      this.log.debug("the proxy's endpoint could not be checked", { reason: errorText(cause) });
-    }
   }
 
   async #attach(greeting: Greeting, secret: string, cut?: AbortSignal): Promise<void> {

@@ -94,6 +94,7 @@ describe("the EndpointSlices", () => {
   const active = {
     pod: { name: "edge-a", uid: "u1" },
     containerId: "containerd://1",
+    attempt: undefined,
     nodeName: "n1",
     addresses: [
       { family: "IPv4", address: "10.1.0.1" },

@@ -1,7 +1,7 @@
 import { describe, expect, test } from "bun:test";
 import { type ActivePodInput, chooseActivePod, type Departure } from "../../../src/plan/active-pod.ts";
 import type { ObservedPod, ProbeResult } from "../../../src/plan/observed.ts";
-import { makeDeployment, makeNode, makePod, makeReplicaSet, type PodFacts } from "../../support/objects.ts";
+import { makeDeployment, makeNode, makePod, makeReplicaSet, now, type PodFacts } from "../../support/objects.ts";
 
 const deployment = makeDeployment("edge-proxy");
 const [oldRevision, newRevision] = [makeReplicaSet(deployment, 1), makeReplicaSet(deployment, 2)];
@@ -268,6 +268,8 @@ describe("the active pod", () => {
         newestRevision: newest,
         nodes: "nodes" in given ? given.nodes : [makeNode("n1")],
         probes,
+        attempt: undefined,
+        now,
         current:
           current === undefined
             ? undefined
