@@ -62,9 +62,11 @@ export function customResourceDefinition(kind: Kind) {
           storage: true,
           subresources: {
             status: {},
-            ...(kind.scalable && {
-              scale: { specReplicasPath: ".spec.replicas", statusReplicasPath: ".status.replicas" },
-            }),
+            scale: {
+              specReplicasPath: ".spec.replicas",
+              statusReplicasPath: ".status.replicas",
+              labelSelectorPath: ".status.selector",
+            },
           },
           additionalPrinterColumns: kind.columns,
           schema: { openAPIV3Schema: objectSchema(kind) },

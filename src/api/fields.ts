@@ -49,6 +49,9 @@ export function replicas(description: string) {
   return z.int().min(0).max(64).default(1).describe(description);
 }
 
+/** For autoscalers, which ask for it through the scale subresource. */
+export const podSelector = z.string().exactOptional().describe("Label selector of the pods, as autoscalers read it.");
+
 /** How long running connections may go on after a pod was told to stop; whole seconds, minutes or hours. */
 export function drainTimeout() {
   return checked(
@@ -99,11 +102,11 @@ export const proxyService = checked(
         ),
       nodePort: z
         .int()
-        .min(30000)
-        .max(32767)
+        .min(1)
+        .max(65535)
         .exactOptional()
         .describe(
-          "Fixed port of type NodePort; of a Tunnel, the port of pair 0: pair i gets nodePort + i. Absent: the cluster chooses.",
+          "Fixed port of type NodePort, within the range of the cluster (30000 to 32767 unless it was changed); of a Tunnel, the port of pair 0: pair i gets nodePort + i. Absent: the cluster chooses.",
         ),
       annotations: textMap()
         .exactOptional()

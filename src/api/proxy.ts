@@ -5,6 +5,7 @@ import {
   consumerService,
   drainTimeout,
   nameRule,
+  podSelector,
   proxyEncryption,
   proxyService,
   type Rule,
@@ -43,6 +44,7 @@ export const proxyStatus = z
     liveReplicas: count("Proxy pods that run on a ready node and could be the active one."),
     readyReplicas: count("Proxy pods that carry a Target session."),
     updatedReplicas: count("Proxy pods of the newest revision of the pod template."),
+    selector: podSelector,
   })
   .describe("What was seen last.");
 

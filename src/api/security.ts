@@ -22,9 +22,15 @@ const seLinuxOptions = z
   .exactOptional()
   .describe("SELinux context.");
 
+const processId = (description: string) => z.int().min(0).nullable().exactOptional().describe(description);
+
 const common = {
-  runAsUser: id("User id of the process; 65532 when absent."),
-  runAsGroup: id("Group id of the process; 65532 when absent."),
+  runAsUser: processId(
+    "User id of the process; when absent or null that of the image (65532), or what the platform chooses.",
+  ),
+  runAsGroup: processId(
+    "Group id of the process; when absent or null that of the image (65532), or what the platform chooses.",
+  ),
   runAsNonRoot: z.boolean().exactOptional().describe("Refuse to run as root; true when absent."),
   seLinuxOptions,
   seccompProfile: profile("System call filter; RuntimeDefault when absent."),

@@ -8,6 +8,7 @@ import {
   encryption,
   endpoint,
   nameRule,
+  podSelector,
   proxyService,
   type Rule,
   replicas,
@@ -29,6 +30,7 @@ const proxySide = z
 
 const targetSide = z
   .strictObject({
+    replicas: replicas("Target pods of each pair, each with a session of its own; consumers are spread over them."),
     endpoint: endpoint("host:port of the backend, as seen from the target pods."),
     sendProxyProtocol,
     podTemplate: podTemplateOverride
@@ -53,8 +55,8 @@ export const tunnelSpec = checked(
     .describe("What is wanted."),
   [
     {
-      rule: "!has(self.proxy.proxyService.nodePort) || self.proxy.proxyService.nodePort + self.replicas - 1 <= 32767",
-      message: "proxy.proxyService.nodePort + replicas - 1 must not exceed 32767: pair i uses nodePort + i",
+      rule: "!has(self.proxy.proxyService.nodePort) || self.proxy.proxyService.nodePort + self.replicas - 1 <= 65535",
+      message: "proxy.proxyService.nodePort + replicas - 1 must not exceed 65535: pair i uses nodePort + i",
     },
   ],
 );
@@ -82,6 +84,7 @@ export const tunnelStatus = z
     readyReplicas: count("Pairs that carry traffic."),
     readyProxyReplicas: count("Pairs whose Proxy is Ready."),
     readyTargetReplicas: count("Pairs whose Target is Ready."),
+    selector: podSelector,
     replicasStatus: z
       .array(pairStatus)
       .max(64)

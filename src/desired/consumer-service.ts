@@ -2,6 +2,7 @@ import type { V1Service } from "@kubernetes/client-node";
 import type { ProxyResource } from "../api/proxy.ts";
 import type { TunnelResource } from "../api/tunnel.ts";
 import { labels } from "../names.ts";
+import { appProtocol } from "./app-protocol.ts";
 import type { DesiredObject } from "./desired.ts";
 import { childMetadata, type Owner } from "./metadata.ts";
 import { selectorOf } from "./pod-template.ts";
@@ -33,7 +34,7 @@ function consumerService(
       type: "ClusterIP",
       ipFamilyPolicy: "PreferDualStack",
       selector,
-      ports: [{ name: "consumers", protocol: "TCP", port, targetPort: "consumers" }],
+      ports: [{ name: "consumers", protocol: "TCP", appProtocol, port, targetPort: "consumers" }],
     },
   };
 }

@@ -1,6 +1,7 @@
 import type { V1EndpointSlice } from "@kubernetes/client-node";
 import type { ProxyResource } from "../api/proxy.ts";
 import { apiGroup, rendezvousPort } from "../names.ts";
+import { appProtocol } from "./app-protocol.ts";
 import type { DesiredObject } from "./desired.ts";
 import { proxyLabels } from "./labels.ts";
 import { childMetadata } from "./metadata.ts";
@@ -68,6 +69,6 @@ function endpointSlice(
         targetRef: { kind: "Pod", namespace, name: pod.name, uid: pod.uid },
       },
     ],
-    ports: [{ name: rendezvousPortName, protocol: "TCP", port: rendezvousPort }],
+    ports: [{ name: rendezvousPortName, protocol: "TCP", appProtocol, port: rendezvousPort }],
   };
 }

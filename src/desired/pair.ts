@@ -53,6 +53,7 @@ export function pairTarget(
     kind: "Target",
     metadata: pairMetadata(tunnel, index),
     spec: {
+      replicas: target.replicas,
       secretRef: { name: tunnelSecretName(tunnel.metadata.name) },
       endpoint: target.endpoint,
       proxyEndpoint,

@@ -1,6 +1,7 @@
 import type { V1Service } from "@kubernetes/client-node";
 import type { ProxyResource } from "../api/proxy.ts";
 import { rendezvousPort } from "../names.ts";
+import { appProtocol } from "./app-protocol.ts";
 import type { DesiredObject } from "./desired.ts";
 import { proxyLabels } from "./labels.ts";
 import { childMetadata } from "./metadata.ts";
@@ -29,6 +30,7 @@ export function rendezvousService(proxy: ProxyResource): V1Service & DesiredObje
         {
           name: rendezvousPortName,
           protocol: "TCP",
+          appProtocol,
           port: rendezvousPort,
           targetPort: rendezvousPort,
           ...(nodePort !== undefined && { nodePort }),

@@ -143,6 +143,14 @@ export function startCaches(options: CachesOptions): Caches {
 
 /** Index key of what an object controls. */
 export const controlledBy = (uid: string) => `controller:${uid}`;
+/** The other Proxies of the same Tunnel. */
+export function siblingsOf(proxies: Caches["proxies"], proxy: CachedProxy): readonly CachedProxy[] {
+  const tunnel = proxy.metadata.ownerReferences?.find(({ controller }) => controller === true);
+  if (tunnel === undefined) {
+    return [];
+  }
+  return proxies.indexed(controlledBy(tunnel.uid)).filter(({ metadata }) => metadata.uid !== proxy.metadata.uid);
+}
 /** Index key of the Proxies and Targets that use a Secret. */
 export const usesSecret = (namespace: string, name: string) => `secret:${namespace}/${name}`;
 /** Index key of the pods and ReplicaSets of a Proxy or Target. */

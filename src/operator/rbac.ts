@@ -23,7 +23,7 @@ const rule = (resource: Resource, verbs: Verb[], subresource?: string): PolicyRu
 const childVerbs: Verb[] = ["get", "list", "watch", "create", "patch", "delete"];
 
 /** All that the operator may do; `npm run generate` writes it into the chart. */
-export const rbac: { cluster: PolicyRule[]; namespaced: PolicyRule[]; leaderElection: PolicyRule[] } = {
+export const rbac: Record<"cluster" | "namespaced" | "platforms" | "leaderElection", PolicyRule[]> = {
   /**
    * What is about no namespace and so needs a ClusterRole. A namespaced installation does without: it learns that a node is lost when
    * Kubernetes marks its pods.
@@ -46,6 +46,11 @@ export const rbac: { cluster: PolicyRule[]; namespaced: PolicyRule[]; leaderElec
     rule(resources.secret, ["get", "list", "watch", "create", "patch"]),
     rule(resources.event, ["create", "patch"]),
   ],
+  /**
+   * In every namespace that is served, for what only some platforms ask: OpenShift lets nobody without it write an address of the cluster's own network into a
+   * slice (its admission plugin RestrictedEndpointsAdmission).
+   */
+  platforms: [rule(resources.endpointSlice, ["create"], "restricted")],
   /** In the operator's own namespace. The name limits all but `create`, which RBAC cannot limit by name. */
   leaderElection: [
     rule(resources.lease, ["create"]),

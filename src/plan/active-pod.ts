@@ -16,7 +16,8 @@ export type Departure =
   | "is on a node that is not ready"
   | "does not answer any more"
   | "is of an older revision"
-  | "got no session";
+  | "got no session"
+  | "is on one node with the active pod of another pair";
 
 export interface ActivePodInput {
   /** The pods of the Proxy's Deployment, oldest first. */
@@ -27,7 +28,9 @@ export interface ActivePodInput {
   probes: readonly ProbeResult[];
   /** The pod in the EndpointSlice now, and the container that ran in it when it was chosen. */
   current: { uid: string; containerId: string | undefined } | undefined;
-  /** What is remembered of the newest revision's attempts to serve. */
+  /** Nodes that another pair of the same Tunnel should have for itself. */
+  takenNodes: readonly string[];
+  /** What is remembered of attempts to serve from another pod. */
   attempt: Attempt | undefined;
   /** RFC 3339. */
   now: string;
@@ -70,38 +73,40 @@ function chosen(
   input: ActivePodInput,
 ): ActivePodChoice {
   const { current, pods, newestRevision, now, attempt: before } = input;
+  const others = servingOthers(active, input);
   const attempt = attemptAfter({
     before,
     now,
     newestRevision,
     incumbent: pods.find(({ metadata }) => metadata.uid === current?.uid),
     active,
-    isNewest: (pod) => isNewest(pod, newestRevision),
-    isServed: servingOlder(input).length > 0,
+    isServed: others.length > 0,
+    isServedByOlder: others.some((pod) => !isNewest(pod, newestRevision)),
+    isWanting: active !== undefined && (!isNewest(active, newestRevision) || isCrowded(active, input)),
   });
   return {
     active,
     departure,
     silent: active === undefined ? [] : replacedAndSilent(active, input),
     attempt,
-    lookAgain: attempt && Math.max(0, waitingTime(attempt, active, input)) + clockStep,
+    lookAgain: attempt && Math.max(0, waitingTime(attempt, active, now)) + clockStep,
   };
 }
 
-function waitingTime(
-  attempt: Attempt,
-  active: ObservedPod | undefined,
-  { now, newestRevision }: ActivePodInput,
-): number {
-  const goesOn = active !== undefined && isNewest(active, newestRevision);
-  return goesOn ? timeLeft(attempt, now) : nextAttempt(attempt) - Date.parse(now);
+function waitingTime(attempt: Attempt, active: ObservedPod | undefined, now: string): number {
+  return active?.metadata.uid === attempt.pod ? timeLeft(attempt, now) : nextAttempt(attempt) - Date.parse(now);
 }
 
-/** Pods of an older revision that carry a session. */
-function servingOlder({ pods, newestRevision, nodes, probes }: ActivePodInput): ObservedPod[] {
-  return pods.filter(
-    (pod) => !isNewest(pod, newestRevision) && isReady(pod) && isLive(pod, nodes) && !isSilent(pod, probes),
-  );
+/** Other pods that carry a session. Silence counts only where the operator reaches pods at all. */
+function servingOthers(than: ObservedPod | undefined, { pods, nodes, probes }: ActivePodInput): ObservedPod[] {
+  const canProbe = probes.some(({ healthy }) => healthy);
+  const carries = (pod: ObservedPod) => isReady(pod) && isLive(pod, nodes) && !(canProbe && isSilent(pod, probes));
+  return pods.filter((pod) => pod !== than && carries(pod));
+}
+
+/** Losing its node would stop two pairs. */
+function isCrowded({ spec }: ObservedPod, { takenNodes }: ActivePodInput): boolean {
+  return spec?.nodeName !== undefined && takenNodes.includes(spec.nodeName);
 }
 
 /** What speaks against the pod in the slice, the surest first. */
@@ -113,8 +118,7 @@ function objectionsTo(incumbent: ObservedPod | undefined, input: ActivePodInput)
   const container = runningContainer(incumbent);
   const hasRestarted = current?.containerId !== undefined && container !== current.containerId;
   const isOutdated = newestRevision !== undefined && !isNewest(incumbent, newestRevision);
-  const isFruitless =
-    !isOutdated && !isReady(incumbent) && attempt?.pod === incumbent.metadata.uid && timeLeft(attempt, now) <= 0;
+  const isFruitless = !isReady(incumbent) && attempt?.pod === incumbent.metadata.uid && timeLeft(attempt, now) <= 0;
   return [
     ...(container === undefined ? (["does not run any more"] as const) : []),
     ...(container !== undefined && hasRestarted ? (["was restarted"] as const) : []),
@@ -122,44 +126,58 @@ function objectionsTo(incumbent: ObservedPod | undefined, input: ActivePodInput)
     ...(isSilent(incumbent, probes) ? (["does not answer any more"] as const) : []),
     ...(isOutdated ? (["is of an older revision"] as const) : []),
     ...(isFruitless ? (["got no session"] as const) : []),
+    ...(isCrowded(incumbent, input) ? (["is on one node with the active pod of another pair"] as const) : []),
   ];
 }
 
 /** The pods that could take over, given what speaks against the current one. */
 function candidates(incumbent: ObservedPod | undefined, objection: Departure, input: ActivePodInput): ObservedPod[] {
-  const { pods, nodes, probes, newestRevision, attempt, now, current } = input;
+  const { pods, nodes, probes, newestRevision, attempt, current } = input;
   const others = pods.filter((pod) => pod !== incumbent && isLive(pod, nodes));
   switch (objection) {
     case "does not answer any more":
       // Kubernetes has nothing against the current pod. Perhaps it is the operator that reaches nobody: only an answer counts.
       return others.filter((pod) => hasAnswered(pod, probes));
     case "got no session":
-      return servingOlder(input);
+      return servingOthers(incumbent, input);
     case "is of an older revision": {
-      const hasServed = incumbent !== undefined && isReady(incumbent);
-      const known = hasServed && attempt?.revision === newestRevision ? attempt : undefined;
-      if (known !== undefined && nextAttempt(known) > Date.parse(now)) return [];
+      if (isResting(incumbent, input)) return [];
       // A new pod that is silent while the old one answers is not up yet; where no pod can be probed, that says nothing.
       const canProbe = incumbent !== undefined && hasAnswered(incumbent, probes);
       const newest = others.filter((pod) => isNewest(pod, newestRevision) && !(canProbe && hasFailed(pod, probes)));
       // Perhaps it was that pod's node.
-      const untried = newest.filter((pod) => pod.metadata.uid !== known?.pod);
+      const untried = newest.filter((pod) => pod.metadata.uid !== attempt?.pod);
       return untried.length > 0 ? untried : newest;
+    }
+    case "is on one node with the active pod of another pair": {
+      if (isResting(incumbent, input)) return [];
+      const canProbe = incumbent !== undefined && hasAnswered(incumbent, probes);
+      const elsewhere = others.filter((pod) => isNewest(pod, newestRevision) && !isCrowded(pod, input));
+      return elsewhere.filter((pod) => !canProbe || hasAnswered(pod, probes));
     }
     default: {
       // One that was only tried gives its place back.
-      const older = attempt !== undefined && attempt.pod === current?.uid ? servingOlder(input) : [];
-      return older.length > 0 ? older : others;
+      const serving = attempt !== undefined && attempt.pod === current?.uid ? servingOthers(incumbent, input) : [];
+      return serving.length > 0 ? serving : others;
     }
   }
 }
 
-/** Newest revision first, then one that carries a session already, then one that answers, then the oldest. */
-function bestOf(pods: readonly ObservedPod[], { newestRevision, probes }: ActivePodInput): ObservedPod | undefined {
+/** The incumbent carries a session, and others have been tried in vain not long ago. */
+function isResting(incumbent: ObservedPod | undefined, { attempt, newestRevision, now }: ActivePodInput): boolean {
+  const isServed = incumbent !== undefined && isReady(incumbent);
+  if (!isServed || attempt === undefined || attempt.revision !== newestRevision) return false;
+  return nextAttempt(attempt) > Date.parse(now);
+}
+
+/** Newest revision first, then one that carries a session already, then one on a node without another pair's, then one that answers, then the oldest. */
+function bestOf(pods: readonly ObservedPod[], input: ActivePodInput): ObservedPod | undefined {
+  const { newestRevision, probes } = input;
   const rank = (pod: ObservedPod) =>
-    (isSilent(pod, probes) ? -8 : 0) +
-    (isNewest(pod, newestRevision) ? 4 : 0) +
-    (isReady(pod) ? 2 : 0) +
+    (isSilent(pod, probes) ? -16 : 0) +
+    (isNewest(pod, newestRevision) ? 8 : 0) +
+    (isReady(pod) ? 4 : 0) +
+    (isCrowded(pod, input) ? 0 : 2) +
     (hasAnswered(pod, probes) ? 1 : 0);
   // Sorting is stable, so that equals stay in order of age.
   return pods.toSorted((a, b) => rank(b) - rank(a))[0];

@@ -2,16 +2,16 @@ import type { ObservedPod } from "./observed.ts";
 import { isReady } from "./pods.ts";
 
 /**
- * The rendezvous of a Proxy whose older pod serves consumers leads to a pod of the newest revision, to see whether a target gets a session there. Kept with the
- * slices: as long as that pod is the active one the attempt goes on, and when an older pod is active again it has failed.
+ * The rendezvous of a Proxy that is served by one pod leads to another one, of a newer revision or on a better node, to see whether a target gets a session there. Kept
+ * with the slices: as long as that pod is the active one the attempt goes on, and when another one is active again it has failed.
  */
 export interface Attempt {
-  /** `pod-template-hash`, and uid of the pod that was tried. */
+  /** `pod-template-hash` of the newest pods then, and uid of the pod that was tried. */
   revision: string;
   pod: string;
   /** RFC 3339: when it began, or when it ended without a session. */
   since: string;
-  /** How often this revision got none. */
+  /** How often pods of this revision got none. */
   failures: number;
 }
 
@@ -39,24 +39,30 @@ export interface AttemptInput {
   /** Where the rendezvous has led, and where it leads after this pass. */
   incumbent: ObservedPod | undefined;
   active: ObservedPod | undefined;
-  isNewest: (pod: ObservedPod) => boolean;
-  /** A pod of an older revision carries a session. */
+  /** Another pod than that carries a session; one of an older revision does. */
   isServed: boolean;
+  isServedByOlder: boolean;
+  /** Something speaks for another pod than the active one still. */
+  isWanting: boolean;
 }
 
 /** What is to be remembered after this pass. */
 export function attemptAfter(input: AttemptInput): Attempt | undefined {
-  const { before, now, newestRevision: revision, incumbent, active, isNewest, isServed } = input;
-  if (revision === undefined || active === undefined || !isServed) return undefined;
+  const { before, now, newestRevision: revision, incumbent, active, isServed, isServedByOlder, isWanting } = input;
+  if (revision === undefined || active === undefined) return undefined;
   const known = before?.revision === revision ? before : undefined;
-  if (!isNewest(active)) {
-    const hasFailed = incumbent !== undefined && incumbent !== active && isNewest(incumbent);
-    if (!hasFailed) return known !== undefined && known.failures > 0 ? known : undefined;
-    return { revision, pod: incumbent.metadata.uid, since: now, failures: (known?.failures ?? 0) + 1 };
+  const { uid } = active.metadata;
+  const begun: Attempt = { revision, pod: uid, since: now, failures: known?.failures ?? 0 };
+  if (incumbent !== active) {
+    if (incumbent !== undefined && incumbent.metadata.uid === known?.pod && isReady(active)) {
+      return { ...known, since: now, failures: known.failures + 1 };
+    }
+    return isServed && !isReady(active) ? begun : undefined;
   }
-  if (isReady(active)) return undefined;
-  if (active === incumbent && known?.pod === active.metadata.uid) return known;
-  return { revision, pod: active.metadata.uid, since: now, failures: known?.failures ?? 0 };
+  if (uid === known?.pod) return isServed && !isReady(active) ? known : undefined;
+  // The rendezvous was moved by an operator that remembered nothing.
+  if (isServedByOlder && !isReady(active)) return begun;
+  return known !== undefined && known.failures > 0 && isWanting ? known : undefined;
 }
 
 /** As an annotation's value. */

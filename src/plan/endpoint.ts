@@ -9,7 +9,7 @@ export type Endpoint = { known: string } | { unknown: Verdict };
 
 /** `service` is the Proxy's rendezvous Service as observed, if it exists and is ours. */
 export function rendezvousEndpoint(
-  { metadata: { name, namespace }, spec: { proxyService } }: ProxyResource,
+  { metadata: { name, namespace }, spec: { proxyService }, status }: ProxyResource,
   service: ObservedService | undefined,
   proxyHost: string | undefined,
 ): Endpoint {
@@ -19,7 +19,7 @@ export function rendezvousEndpoint(
     case "NodePort":
       return nodePortEndpoint(proxyService.nodePort, service, proxyHost);
     case "LoadBalancer":
-      return loadBalancerEndpoint(rendezvousServiceName(name), service);
+      return loadBalancerEndpoint(rendezvousServiceName(name), service, status?.proxyEndpoint);
   }
 }
 
@@ -44,11 +44,20 @@ function nodePortEndpoint(
   return { known: hostPort(proxyHost, assigned) };
 }
 
-function loadBalancerEndpoint(name: string, service: ObservedService | undefined): Endpoint {
-  const [ingress] = service?.spec?.type === "LoadBalancer" ? (service.status?.loadBalancer?.ingress ?? []) : [];
-  const host = ingress?.ip || ingress?.hostname;
-  return host
-    ? { known: hostPort(host, rendezvousPort) }
+/** The present endpoint stays while the load balancer has it, in whatever order its addresses come. */
+function loadBalancerEndpoint(
+  name: string,
+  service: ObservedService | undefined,
+  present: string | undefined,
+): Endpoint {
+  const ingress = service?.spec?.type === "LoadBalancer" ? (service.status?.loadBalancer?.ingress ?? []) : [];
+  const endpoints = ingress
+    .map(({ ip, hostname }) => ip || hostname)
+    .flatMap((host) => (host ? [hostPort(host, rendezvousPort)] : []));
+  const [first] = endpoints;
+  if (present !== undefined && endpoints.includes(present)) return { known: present };
+  return first !== undefined
+    ? { known: first }
     : { unknown: bad("EndpointPending", `the load balancer of Service ${name} has no address yet`) };
 }
 

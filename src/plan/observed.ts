@@ -163,6 +163,8 @@ export interface ProxyInput extends CommonInput {
   /** The nodes of those pods; undefined when the operator may not read nodes (namespaced installation). */
   nodes: readonly ObservedNode[] | undefined;
   probes: readonly ProbeResult[];
+  /** Nodes of the active pods of those pairs of the same Tunnel that have a lower index. */
+  takenNodes: readonly string[];
 }
 
 export interface TargetInput extends CommonInput {
@@ -172,4 +174,6 @@ export interface TargetInput extends CommonInput {
   deployments: readonly ObservedDeployment[];
   replicaSets: readonly ObservedReplicaSet[];
   pods: readonly ObservedPod[];
+  /** As of a Proxy. */
+  nodes: readonly ObservedNode[] | undefined;
 }

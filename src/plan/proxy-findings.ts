@@ -30,11 +30,19 @@ export interface FormerPod {
 }
 
 export function findingsOf(input: ProxyInput): ProxyFindings {
-  const { proxy, nodes, probes, now } = input;
+  const { proxy, nodes, probes, now, takenNodes } = input;
   const deployment = ownDeployment(input);
   const workload = workloadOf(deployment, input.replicaSets, input.pods);
   const former = formerPod(input);
-  const choice = chooseActivePod({ ...workload, nodes, probes, current: former, attempt: former?.attempt, now });
+  const choice = chooseActivePod({
+    ...workload,
+    nodes,
+    probes,
+    current: former,
+    attempt: former?.attempt,
+    now,
+    takenNodes,
+  });
   // Silence counts only where the operator reaches pods at all.
   const canProbe = probes.some(({ healthy }) => healthy);
   const rendezvous = rendezvousService(proxy).metadata.name;

@@ -1,7 +1,7 @@
 import type { ProxyResource, ProxyStatus } from "../api/proxy.ts";
 import { isApplied } from "../desired/applied.ts";
+import { selectorOf, selectorText } from "../desired/pod-template.ts";
 import { proxyDeployment } from "../desired/proxy-deployment.ts";
-import type { ActivePodChoice } from "./active-pod.ts";
 import { nextAttempt } from "./attempt.ts";
 import { bad, firstObjection, good, nextConditions, type Verdict } from "./conditions.ts";
 import type { ProxyInput } from "./observed.ts";
@@ -35,6 +35,7 @@ export function proxyStatus(input: ProxyInput, findings: ProxyFindings): ProxySt
     liveReplicas: livePods.length,
     readyReplicas: servingPods.length,
     updatedReplicas: pods.filter((pod) => isNewest(pod, newestRevision)).length,
+    selector: selectorText(selectorOf("proxy", metadata.name)),
   };
 }
 
@@ -82,20 +83,27 @@ function connection({ servingPods, endpoint }: ProxyFindings, ready: Verdict): V
   );
 }
 
-function updated(input: ProxyInput, { deployment, pods, newestRevision, choice }: ProxyFindings): Verdict {
+function updated(input: ProxyInput, findings: ProxyFindings): Verdict {
+  const { deployment, pods, newestRevision } = findings;
   const isWanted = isApplied(proxyDeployment(input.proxy, input.settings.agent), deployment);
   const newest = pods.filter((pod) => isNewest(pod, newestRevision));
   const running = newest.filter((pod) => runningContainer(pod) !== undefined);
   return rolledOut(
     isWanted ? deployment : undefined,
     { wanted: input.proxy.spec.replicas, newest: running.length, all: pods.length },
-    podsFailing(newest) ?? withoutSession(choice) ?? deploymentFailing(deployment),
+    podsFailing(newest) ?? withoutSession(findings) ?? deploymentFailing(deployment),
   );
 }
 
 /** The newest pods run, but no target got a session there. */
-function withoutSession({ active, attempt }: ActivePodChoice): Verdict | undefined {
+function withoutSession({
+  choice: { active, attempt },
+  servingPods,
+  newestRevision,
+}: ProxyFindings): Verdict | undefined {
   if (active === undefined || attempt === undefined || attempt.failures === 0) return undefined;
+  // Else it was about a better node for one of them.
+  if (servingPods.every((pod) => isNewest(pod, newestRevision))) return undefined;
   const goesOn = active.metadata.uid === attempt.pod;
   const next = goesOn ? "now" : `at ${new Date(nextAttempt(attempt)).toISOString().slice(0, 19)}Z`;
   return bad(

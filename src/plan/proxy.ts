@@ -64,7 +64,7 @@ function activeEvents({ choice: { active, departure, silent }, former }: ProxyFi
   if (departure === undefined || former === undefined) return deleted;
   const why = `${former.name} ${departure}`;
   if (departure === "got no session") {
-    const message = `the rendezvous leads back to pod ${active?.metadata.name}: ${former.name}, of the newest revision, got no session within ${attemptTime / 1000} s`;
+    const message = `the rendezvous leads back to pod ${active?.metadata.name}: ${former.name} got no session within ${attemptTime / 1000} s`;
     return [{ type: "Warning", reason: "ActivePodReturned", message }, ...deleted];
   }
   const moved: EventNote =

@@ -70,8 +70,8 @@ export const reasons = {
     isProblem: true,
   },
   NodeNotReady: {
-    means: "The only proxy pod is on a node that is not ready.",
-    todo: "Bring the node back, or use replicas of 2 or more so that a standby can take over.",
+    means: "The only pod that runs is on a node that is not ready.",
+    todo: "Bring the node back, or use replicas of 2 or more so that another pod can take over.",
     isProblem: true,
   },
   SecretMissing: {

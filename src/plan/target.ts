@@ -1,16 +1,17 @@
 import type { TargetStatus } from "../api/target.ts";
 import { isApplied } from "../desired/applied.ts";
+import { selectorOf, selectorText } from "../desired/pod-template.ts";
 import { targetDeployment } from "../desired/target-deployment.ts";
 import { bad, firstObjection, good, nextConditions, transitionEvents, type Verdict } from "./conditions.ts";
 import type { ObservedDeployment, ObservedPod, TargetInput } from "./observed.ts";
 import { ownedBy, unwanted } from "./ownership.ts";
 import type { Plan } from "./plan.ts";
-import { isNewest, isReady, isStaying, runningContainer, workloadOf } from "./pods.ts";
+import { isNewest, isOnReadyNode, isReady, isStaying, runningContainer, workloadOf } from "./pods.ts";
 import { retryPause } from "./retry.ts";
 import { rolledOut } from "./rollout.ts";
 import { deploymentFailing, podsFailing, refused, secretUnusable } from "./workload-checks.ts";
 
-/** Decides what a Target needs: one Deployment with one pod. It is Ready while a session is up. */
+/** Decides what a Target needs: one Deployment. It is Ready while a session is up. */
 export function planTarget(input: TargetInput): Plan<TargetStatus> {
   const { target, failures, now } = input;
   const wanted = targetDeployment(target, input.settings.agent);
@@ -28,7 +29,7 @@ export function planTarget(input: TargetInput): Plan<TargetStatus> {
         refused(failures) ??
           rolledOut(
             isApplied(wanted, deployment) ? deployment : undefined,
-            { wanted: 1, newest: newest.filter(isReady).length, all: pods.length },
+            { wanted: target.spec.replicas, newest: newest.filter(isReady).length, all: pods.length },
             podsFailing(newest) ?? deploymentFailing(deployment),
           ),
       ],
@@ -45,6 +46,7 @@ export function planTarget(input: TargetInput): Plan<TargetStatus> {
       replicas: pods.length,
       readyReplicas: pods.filter(isReady).length,
       updatedReplicas: newest.length,
+      selector: selectorText(selectorOf("target", target.metadata.name)),
     },
     events: transitionEvents(target.status?.conditions, conditions),
     ...retryPause(failures),
@@ -52,16 +54,17 @@ export function planTarget(input: TargetInput): Plan<TargetStatus> {
 }
 
 function readiness(
-  { target: { spec }, failures, secret }: TargetInput,
+  { target: { spec }, failures, secret, nodes }: TargetInput,
   deployment: ObservedDeployment | undefined,
   pods: readonly ObservedPod[],
 ): Verdict {
-  const hasSession = pods.some(isReady);
+  const hasSession = pods.some((pod) => isReady(pod) && isOnReadyNode(pod, nodes));
   return firstObjection(
     [
       refused(failures),
+      spec.replicas === 0 ? bad("ScaledToZero", "spec.replicas is 0") : undefined,
       secretUnusable(spec.secretRef.name, secret),
-      hasSession ? undefined : noSession(spec.proxyEndpoint, deployment, pods),
+      hasSession ? undefined : noSession(spec.proxyEndpoint, deployment, { pods, nodes }),
     ],
     good("SessionUp", `the session with ${spec.proxyEndpoint} is up`),
   );
@@ -70,11 +73,21 @@ function readiness(
 function noSession(
   proxyEndpoint: string,
   deployment: ObservedDeployment | undefined,
-  pods: readonly ObservedPod[],
+  { pods, nodes }: Pick<TargetInput, "pods" | "nodes">,
 ): Verdict {
   const objection = podsFailing(pods) ?? deploymentFailing(deployment);
   // A pod that runs without a session for long also exceeds the deadline; what it does meanwhile says more.
-  const isRunning = pods.some((pod) => runningContainer(pod) !== undefined);
+  const running = pods.filter((pod) => runningContainer(pod) !== undefined);
+  const reached = running.filter((pod) => isOnReadyNode(pod, nodes));
+  const [lost] = running;
+  if (lost !== undefined && reached.length === 0) {
+    const { name } = lost.metadata;
+    return bad(
+      "NodeNotReady",
+      `target pod ${name} is on node ${lost.spec?.nodeName}, which is not ready, and no other pod runs`,
+    );
+  }
+  const isRunning = reached.length > 0;
   if (isRunning && (objection === undefined || objection.reason === "ProgressDeadline")) {
     return bad("Connecting", `the target pod runs but has no session with ${proxyEndpoint}; its log names the cause`);
   }

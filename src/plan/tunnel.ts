@@ -2,7 +2,9 @@ import type { TunnelStatus } from "../api/tunnel.ts";
 import { isApplied } from "../desired/applied.ts";
 import { tunnelConsumerService } from "../desired/consumer-service.ts";
 import { tunnelSecretName } from "../desired/names.ts";
+import { selectorText } from "../desired/pod-template.ts";
 import { tunnelSecret, tunnelSecretMetadata } from "../desired/secret.ts";
+import { labels } from "../names.ts";
 import { bad, firstObjection, good, isTrue, nextConditions, transitionEvents, type Verdict } from "./conditions.ts";
 import type { TunnelInput } from "./observed.ts";
 import { isControlledBy, ownedBy, unwanted } from "./ownership.ts";
@@ -53,6 +55,7 @@ function statusOf(input: TunnelInput, pairs: readonly Pair[]): TunnelStatus {
     readyReplicas: pairs.filter(({ waiting }) => waiting === undefined).length,
     readyProxyReplicas: pairs.filter(({ proxy }) => isTrue(proxy?.status?.conditions, "Ready")).length,
     readyTargetReplicas: pairs.filter(({ target }) => isTrue(target?.status?.conditions, "Ready")).length,
+    selector: selectorText({ [labels.tunnel]: metadata.name }),
     replicasStatus: pairs.map(pairStatus),
   };
 }

@@ -33,6 +33,7 @@ describe("the chart with its default values", () => {
       "ClusterRole /netaminity-system-netaminity-view",
       "ClusterRoleBinding /netaminity-system-netaminity",
       "Deployment netaminity-system/netaminity",
+      "PodDisruptionBudget netaminity-system/netaminity",
       "Role netaminity-system/netaminity-leader",
       "RoleBinding netaminity-system/netaminity-leader",
       "Service netaminity-system/netaminity-metrics",

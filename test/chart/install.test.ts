@@ -147,6 +147,7 @@ describe("on a real API server", () => {
         "ClusterRole /netaminity-system-netaminity-view",
         "ClusterRoleBinding /netaminity-system-netaminity",
         `Deployment ${namespace}/netaminity`,
+        `PodDisruptionBudget ${namespace}/netaminity`,
         `Role ${namespace}/netaminity-leader`,
         `RoleBinding ${namespace}/netaminity-leader`,
         `Service ${namespace}/netaminity-metrics`,

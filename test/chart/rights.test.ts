@@ -9,6 +9,7 @@ setDefaultTimeout(60_000);
 interface RuleFile {
   cluster: V1PolicyRule[];
   namespaced: V1PolicyRule[];
+  platforms: V1PolicyRule[];
   leaderElection: V1PolicyRule[];
 }
 
@@ -19,7 +20,7 @@ describe("rights of the operator", () => {
   test("are cluster-wide when it watches all namespaces", async () => {
     const objects = await render();
     const role = only<V1ClusterRole>(objects, "ClusterRole", "netaminity-system-netaminity");
-    expect(role.rules).toEqual([...rules.cluster, ...rules.namespaced]);
+    expect(role.rules).toEqual([...rules.cluster, ...rules.namespaced, ...rules.platforms]);
     expect(only<V1RoleBinding>(objects, "ClusterRoleBinding").subjects).toEqual(operator);
   });
 
@@ -33,7 +34,8 @@ describe("rights of the operator", () => {
       "RoleBinding team-b/netaminity",
     ]);
     for (const object of inNamespaces) {
-      if (object.kind === "Role") expect((object as V1ClusterRole).rules).toEqual(rules.namespaced);
+      if (object.kind === "Role")
+        expect((object as V1ClusterRole).rules).toEqual([...rules.namespaced, ...rules.platforms]);
       else expect((object as V1RoleBinding).subjects).toEqual(operator);
     }
     const ofPeople = /-(view|edit)$/;
@@ -51,7 +53,7 @@ describe("rights of the operator", () => {
   });
 
   test("never hold a wildcard, nor a way to get more rights", async () => {
-    const all = [...rules.cluster, ...rules.namespaced, ...rules.leaderElection];
+    const all = Object.values(rules).flat();
     const words = all.flatMap((rule) => [...(rule.apiGroups ?? []), ...(rule.resources ?? []), ...rule.verbs]);
     const forbidden = ["*", "escalate", "bind", "impersonate", "roles", "clusterroles", "pods/exec"];
     expect(words.filter((word) => forbidden.includes(word))).toEqual([]);
@@ -77,7 +79,7 @@ describe("rights of people", () => {
     expect(view?.rules).toEqual([
       {
         apiGroups: ["netaminity.exeteres.net"],
-        resources: ["tunnels", "tunnels/status", "proxies", "proxies/status", "targets", "targets/status"],
+        resources: ["tunnels", "proxies", "targets"].flatMap((kind) => [kind, `${kind}/status`, `${kind}/scale`]),
         verbs: ["get", "list", "watch"],
       },
     ]);
@@ -86,6 +88,11 @@ describe("rights of people", () => {
         apiGroups: ["netaminity.exeteres.net"],
         resources: ["tunnels", "proxies", "targets"],
         verbs: ["create", "update", "patch", "delete", "deletecollection"],
+      },
+      {
+        apiGroups: ["netaminity.exeteres.net"],
+        resources: ["tunnels/scale", "proxies/scale", "targets/scale"],
+        verbs: ["update", "patch"],
       },
     ]);
     const aggregates = (role: V1ClusterRole | undefined) =>

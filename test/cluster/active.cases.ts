@@ -1,8 +1,8 @@
 import { describe, expect, test } from "bun:test";
 import { resources } from "../../src/operator/resources.ts";
 import {
-  createNode,
   localAddresses,
+  makeNodes,
   nextAddress,
   type PodState,
   reportPod,
@@ -111,7 +111,7 @@ describe("the rendezvous leads to exactly one live proxy pod", () => {
   test("and leaves a node that is not ready", async () => {
     await using site = await startSite("nodes", { clusterWide: true });
     const nodes = ["a", "b"].map((name) => `${site.namespace}-${name}`);
-    await using _nodes = await makeNodes(site, nodes);
+    await using _nodes = await makeNodes(site.plane, site.objects, nodes);
     const states = nodes.map((node) => ({ ...standby(), node }));
     const [first, second] = await proxyWithPods(site, states);
     await site.until("one active pod", async () => (await activePods(site)).length === 1);
@@ -198,19 +198,3 @@ describe("the rendezvous leads to exactly one live proxy pod", () => {
     expect((await untilPods(site.objects, { proxy: "db" }, 2)).length).toBe(2);
   }, 90_000);
 });
-
-async function makeNodes(site: Site, names: string[]): Promise<AsyncDisposable> {
-  for (const name of names) {
-    await createNode(site.plane, name);
-  }
-  return {
-    async [Symbol.asyncDispose]() {
-      for (const pod of await site.objects.list(resources.pod)) {
-        await site.objects.remove(resources.pod, pod.metadata.name, 0);
-      }
-      for (const name of names) {
-        await site.plane.api.request(`/api/v1/nodes/${name}`, { method: "DELETE" });
-      }
-    },
-  };
-}

@@ -43,6 +43,8 @@ const name = (length: number) => "a".repeat(length);
 const accepted: Record<string, object> = {
   "a Tunnel with the least that it needs": tunnel({}),
   "a Tunnel of no pairs": tunnel({ replicas: 0 }),
+  "a node port outside of the usual range": proxy({ proxyService: { type: "NodePort", nodePort: 8080 } }),
+  "a user that is left to the platform": proxy({ podTemplate: { securityContext: { runAsUser: null } } }),
   "a Tunnel of 64 pairs whose last port is the last node port": tunnel({
     replicas: 64,
     proxy: { proxyService: { type: "NodePort", nodePort: 32704 } },
@@ -69,14 +71,24 @@ const refused: Record<string, [object: object, ...messages: string[]]> = {
   "a negative number of pods": [proxy({ replicas: -1 }), "spec.replicas", "greater than or equal to 0"],
   "port 0": [tunnel({ service: { name: "api", port: 0 } }), "spec.service.port", "greater than or equal to 1"],
   "port 65536": [tunnel({ service: { name: "api", port: 65536 } }), "spec.service.port", "65535"],
-  "a node port below the range": [
-    proxy({ proxyService: { type: "NodePort", nodePort: 29999 } }),
+  "node port 0": [
+    proxy({ proxyService: { type: "NodePort", nodePort: 0 } }),
     "spec.proxyService.nodePort",
-    "30000",
+    "greater than or equal to 1",
   ],
-  "node ports that run out of the range": [
-    tunnel({ replicas: 2, proxy: { proxyService: { type: "NodePort", nodePort: 32767 } } }),
-    "proxy.proxyService.nodePort + replicas - 1 must not exceed 32767: pair i uses nodePort + i",
+  "node ports that run out of all numbers": [
+    tunnel({ replicas: 2, proxy: { proxyService: { type: "NodePort", nodePort: 65535 } } }),
+    "proxy.proxyService.nodePort + replicas - 1 must not exceed 65535: pair i uses nodePort + i",
+  ],
+  "a label by which another tunnel's consumers are led": [
+    proxy({ podTemplate: { labels: { "netaminity.exeteres.net/tunnel": "w" } } }),
+    "spec.podTemplate.labels",
+    "labels that begin with netaminity.exeteres.net/ are set by the operator: consumers are led by them",
+  ],
+  "such a label for one side of a Tunnel": [
+    tunnel({ target: { endpoint: "a:1", podTemplate: { labels: { "netaminity.exeteres.net/tunnel": "w" } } } }),
+    "spec.target.podTemplate.labels",
+    "labels that begin with netaminity.exeteres.net/ are set by the operator: consumers are led by them",
   ],
   "a node port without the type": [
     proxy({ proxyService: { nodePort: 31035 } }),
@@ -190,7 +202,7 @@ describe("the API server fills in", () => {
         service: { name: "api", port: 30080 },
         encryption: "off",
         proxy: { replicas: 1, acceptProxyProtocol: false, proxyService: { type: "ClusterIP" } },
-        target: { endpoint: "api.private.svc:8080", sendProxyProtocol: "off" },
+        target: { replicas: 1, endpoint: "api.private.svc:8080", sendProxyProtocol: "off" },
       },
     ],
     "a Proxy": [
@@ -207,6 +219,7 @@ describe("the API server fills in", () => {
     "a Target": [
       target({}),
       {
+        replicas: 1,
         secretRef,
         endpoint: "api:8080",
         proxyEndpoint: "proxy.example.net:7835",
@@ -222,7 +235,7 @@ describe("the API server fills in", () => {
         encryption: "off",
         podTemplate: { distributeByNodes: true, hostNetwork: true },
         proxy: { replicas: 1, acceptProxyProtocol: false, proxyService: { type: "ClusterIP" }, podTemplate: {} },
-        target: { endpoint: "api.private.svc:8080", sendProxyProtocol: "off" },
+        target: { replicas: 1, endpoint: "api.private.svc:8080", sendProxyProtocol: "off" },
       },
     ],
   };

@@ -66,6 +66,7 @@ const noPods = {
   pods: [],
   nodes: undefined,
   probes: [],
+  takenNodes: [],
 };
 
 /** Everything that the operator applies for the object, down to the Deployments of a Tunnel's pairs. */

@@ -8,6 +8,7 @@ import "./status.cases.ts";
 import "./spec.cases.ts";
 import "./encryption.cases.ts";
 import "./active.cases.ts";
+import "./placement.cases.ts";
 import "./rest.cases.ts";
 import "./rights.cases.ts";
 import "./faults.cases.ts";

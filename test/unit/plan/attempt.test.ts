@@ -5,7 +5,7 @@ import { attemptTime, parseAttempt } from "../../../src/plan/attempt.ts";
 import type { ObservedEndpointSlice, ObservedPod, ProbeResult } from "../../../src/plan/observed.ts";
 import type { EventNote, Plan } from "../../../src/plan/plan.ts";
 import { planProxy } from "../../../src/plan/proxy.ts";
-import { makePod, makeReplicaSet, makeSlice, type PodFacts } from "../../support/objects.ts";
+import { makeNode, makePod, makeReplicaSet, makeSlice, type PodFacts } from "../../support/objects.ts";
 import { deploymentOf, makeProxyInput, proxy } from "../../support/proxy-input.ts";
 
 const start = Date.parse("2026-01-01T00:00:00Z");
@@ -19,6 +19,8 @@ class Rendezvous {
   now = start;
   pods: ObservedPod[] = [oldPod("old", { ready: true }), newPod("new-a"), newPod("new-b")];
   replicaSets = [older, newer];
+  nodes = [makeNode("n1")];
+  takenNodes: string[] = [];
   probes: ProbeResult[] = [];
   #slices: readonly ObservedEndpointSlice[] = [makeSlice(proxy, oldPod("old"))];
   #status: ProxyStatus | undefined;
@@ -34,6 +36,8 @@ class Rendezvous {
         now: `${new Date(this.now).toISOString().slice(0, 19)}Z`,
         pods: this.pods,
         probes: this.probes,
+        nodes: this.nodes,
+        takenNodes: this.takenNodes,
         deployments: [deployment],
         replicaSets: this.replicaSets.flatMap((each) => each ?? []),
         endpointSlices: this.#slices,
@@ -131,7 +135,7 @@ describe("a newer revision", () => {
     expect(rendezvous.events).toContainEqual({
       type: "Warning",
       reason: "ActivePodReturned",
-      message: "the rendezvous leads back to pod old: new-a, of the newest revision, got no session within 10 s",
+      message: "the rendezvous leads back to pod old: new-a got no session within 10 s",
     });
   });
 
@@ -173,8 +177,15 @@ describe("a newer revision", () => {
     rendezvous.after(0);
     rendezvous.watch(12_000);
     rendezvous.replace("old", oldPod("old"));
-    expect(rendezvous.after(1000)).toBe("new-a");
+    expect(rendezvous.after(1000)).toBe("new-b");
     expect(rendezvous.watch(600_000)).toEqual([]);
+  });
+
+  test("gives it back also where the operator reaches no pod", () => {
+    const rendezvous = new Rendezvous();
+    rendezvous.probes = rendezvous.pods.map(({ metadata }) => ({ podUid: metadata.uid, healthy: false, failures: 5 }));
+    rendezvous.after(0);
+    expect(rendezvous.watch(20_000)).toEqual([[11, "old"]]);
   });
 
   test("is not tried again while the older one serves only by marks on a lost pod", () => {
@@ -187,6 +198,42 @@ describe("a newer revision", () => {
     ];
     // Nobody would be served there.
     expect(rendezvous.watch(60_000)).toEqual([]);
+  });
+});
+
+describe("a standby on a better node", () => {
+  const elsewhere = (facts: PodFacts = {}) => oldPod("new-a", { node: "n2", ...facts });
+  const crowded = () => {
+    const rendezvous = new Rendezvous();
+    rendezvous.replicaSets = [older];
+    rendezvous.nodes = [makeNode("n1"), makeNode("n2")];
+    rendezvous.takenNodes = ["n1"];
+    rendezvous.pods = [oldPod("old", { ready: true }), elsewhere()];
+    return rendezvous;
+  };
+
+  test("gets the rendezvous, and keeps it once it has a session", () => {
+    const rendezvous = crowded();
+    expect(rendezvous.after(0)).toBe("new-a");
+    rendezvous.replace("new-a", elsewhere({ ready: true }));
+    rendezvous.after(3000);
+    rendezvous.replace("old", oldPod("old"));
+    expect(rendezvous.watch(600_000)).toEqual([]);
+    expect(rendezvous.last?.requeueAfter).toBeUndefined();
+  });
+
+  test("gives it back without one, and Updated has nothing to do with it", () => {
+    const rendezvous = crowded();
+    rendezvous.after(0);
+    expect(rendezvous.watch(60_000)).toEqual([
+      [11, "old"],
+      [42, "new-a"],
+      [53, "old"],
+    ]);
+    expect(rendezvous.updated?.reason).not.toBe("NoSessionAfterChange");
+    rendezvous.takenNodes = [];
+    expect(rendezvous.watch(600_000)).toEqual([]);
+    expect(rendezvous.last?.requeueAfter).toBeUndefined();
   });
 });
 

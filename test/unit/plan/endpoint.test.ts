@@ -14,10 +14,17 @@ const noAddress = {
   unknown: bad("EndpointPending", "the load balancer of Service edge-rendezvous has no address yet"),
 };
 
+const noStatus = {
+  ...{ observedGeneration: 3, conditions: [] },
+  ...{ replicas: 1, liveReplicas: 1, readyReplicas: 1, updatedReplicas: 1 },
+};
+
 interface Case {
   proxyService: ProxySpec["proxyService"];
   service?: ObservedService;
   proxyHost?: string;
+  /** What the status says. */
+  present?: string;
   endpoint: Endpoint;
 }
 
@@ -97,13 +104,32 @@ const cases: Record<string, Case> = {
     service: service({ type: "LoadBalancer" }),
     endpoint: noAddress,
   },
+  "LoadBalancer whose first entry says nothing": {
+    proxyService: { type: "LoadBalancer" },
+    service: service({ type: "LoadBalancer" }, [{}, { ip: "192.0.2.9" }]),
+    endpoint: { known: "192.0.2.9:7835" },
+  },
+  "LoadBalancer whose addresses come in another order: the present one stays": {
+    proxyService: { type: "LoadBalancer" },
+    service: service({ type: "LoadBalancer" }, [{ ip: "192.0.2.8" }, { ip: "192.0.2.9" }]),
+    present: "192.0.2.9:7835",
+    endpoint: { known: "192.0.2.9:7835" },
+  },
+  "LoadBalancer that has lost the present address": {
+    proxyService: { type: "LoadBalancer" },
+    service: service({ type: "LoadBalancer" }, [{ ip: "192.0.2.8" }]),
+    present: "192.0.2.9:7835",
+    endpoint: { known: "192.0.2.8:7835" },
+  },
   "LoadBalancer before its Service exists": { proxyService: { type: "LoadBalancer" }, endpoint: noAddress },
 };
 
 describe("the rendezvous endpoint", () => {
-  for (const [title, { proxyService, service: observed, proxyHost, endpoint }] of Object.entries(cases)) {
+  for (const [title, { proxyService, service: observed, proxyHost, present, endpoint }] of Object.entries(cases)) {
     test(title, () => {
-      expect(rendezvousEndpoint(makeProxy({ proxyService }), observed, proxyHost)).toEqual(endpoint);
+      const status = present === undefined ? undefined : { ...noStatus, proxyEndpoint: present };
+      const proxy = makeProxy({ proxyService }, status && { status });
+      expect(rendezvousEndpoint(proxy, observed, proxyHost)).toEqual(endpoint);
     });
   }
 });

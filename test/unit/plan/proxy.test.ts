@@ -34,6 +34,7 @@ const atRest: ProxyStatus = {
   liveReplicas: 2,
   readyReplicas: 1,
   updatedReplicas: 2,
+  selector: "app.kubernetes.io/component=proxy,netaminity.exeteres.net/proxy=edge",
 };
 
 /** Reason and message of one condition. */
