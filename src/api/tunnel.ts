@@ -94,7 +94,13 @@ export const tunnelStatus = z
   .describe("What was seen last.");
 
 /** Rules on the whole object. The longest child name is `<name>-63-rendezvous`. */
-export const tunnelRules: readonly Rule[] = [nameRule(49)];
+export const tunnelRules: readonly Rule[] = [
+  nameRule(49),
+  {
+    rule: "!self.spec.service.name.startsWith(self.metadata.name + '-') || !self.spec.service.name.substring(self.metadata.name.size()).matches('^-[0-9]{1,2}-rendezvous$')",
+    message: "spec.service.name must not be <name>-<number>-rendezvous: those are the rendezvous Services of its pairs",
+  },
+];
 
 export type TunnelSpec = z.output<typeof tunnelSpec>;
 export type TunnelStatus = z.output<typeof tunnelStatus>;

@@ -1,6 +1,6 @@
 import type { Log } from "../log.ts";
 import { backoffDelay, pause } from "./backoff.ts";
-import { ApiError, GoneError, StoppedError, UnreachableError } from "./errors.ts";
+import { ApiError, GoneError, RefusedError, StoppedError, UnreachableError } from "./errors.ts";
 import type { Kube, KubeObject } from "./kube.ts";
 import type { KubeMetrics } from "./metrics.ts";
 import type { Resource } from "./resources.ts";
@@ -42,6 +42,8 @@ export interface Reflector {
   synced(): boolean;
   /** Resolves when it has, or when the signal fires. */
   firstList: Promise<void>;
+  /** Resolves when it has, when it was refused for good as far as is known, or when the signal fires. */
+  firstTry: Promise<void>;
   /** Milliseconds since the server last told us anything. */
   silence(): number;
   /** Why the last try failed; undefined while all is well. */
@@ -66,6 +68,7 @@ const listTimeout = 60_000;
 export function startReflector<T extends KubeObject>(options: ReflectorOptions<T>): Reflector {
   const timing = { ...defaultWatchTiming, ...options.timing };
   const first = Promise.withResolvers<void>();
+  const tried = Promise.withResolvers<void>();
   const state = { synced: false, heard: performance.now(), failure: undefined as Error | undefined };
   const heard = () => {
     state.heard = performance.now();
@@ -80,6 +83,7 @@ export function startReflector<T extends KubeObject>(options: ReflectorOptions<T
           version = await list(options);
           state.synced = true;
           first.resolve();
+          tried.resolve();
           heard();
         }
         const began = performance.now();
@@ -98,6 +102,9 @@ export function startReflector<T extends KubeObject>(options: ReflectorOptions<T
         }
         failures += 1;
         version = report(options, state, error) === "gone" ? undefined : version;
+        if (options.namespace !== undefined && error instanceof RefusedError) {
+          tried.resolve();
+        }
       }
       if (failures > 0) {
         await pause(backoffDelay(failures, { first: timing.firstBackoff, cap: timing.maxBackoff }), options.signal);
@@ -109,7 +116,11 @@ export function startReflector<T extends KubeObject>(options: ReflectorOptions<T
     silence: () => performance.now() - state.heard,
     failure: () => state.failure,
     firstList: first.promise,
-    done: run().finally(first.resolve),
+    firstTry: tried.promise,
+    done: run().finally(() => {
+      first.resolve();
+      tried.resolve();
+    }),
   };
 }
 

@@ -1,4 +1,5 @@
 import { type Reflector, startReflector, type WatchTiming } from "../kube/cache.ts";
+import { RefusedError } from "../kube/errors.ts";
 import type { Kube, KubeObject } from "../kube/kube.ts";
 import type { Resource } from "../kube/resources.ts";
 import { type Change, createStore, type Origin, type Store } from "../kube/store.ts";
@@ -30,6 +31,8 @@ export interface CachesOptions {
   signal: AbortSignal;
   timing?: Partial<WatchTiming>;
   onChange: (change: Change<CachedObject>, origin: Origin) => void;
+  /** All that there is in the namespace has been listed, later than that in others. */
+  onKnown: (namespace: string) => void;
 }
 
 /** Any object of the caches. */
@@ -55,8 +58,10 @@ export interface Caches {
   trim(object: CachedObject): CachedObject;
   /** Why the caches cannot be trusted now; undefined when they can. */
   notReady(): string | undefined;
-  /** Resolves once every first list has arrived, or when the signal fires. */
+  /** Resolves once every first list has arrived or was refused, or when the signal fires. */
   synced(): Promise<void>;
+  /** Whether all lists of a namespace have arrived; without the right to read it, it is left alone. */
+  knows(namespace: string): boolean;
   done: Promise<void>;
 }
 
@@ -67,7 +72,7 @@ const managedSelector = `${labels.managedBy}=netaminity`;
 const deadAfter = 10 * 60_000;
 
 export function startCaches(options: CachesOptions): Caches {
-  const reflectors: { resource: Resource; reflector: Reflector }[] = [];
+  const reflectors: { resource: Resource; namespace: string | undefined; reflector: Reflector }[] = [];
   const stores = new Map<string, { store: Store<CachedObject>; keep: (object: KubeObject) => CachedObject }>();
 
   /** One store, filled by one reflector per namespace (or one for all). */
@@ -96,12 +101,19 @@ export function startCaches(options: CachesOptions): Caches {
         keep,
         store,
       });
-      reflectors.push({ resource, reflector });
+      reflectors.push({ resource, namespace, reflector });
     }
     // The map gives a store back only for objects of the kind that it was made for.
     stores.set(`${resource.apiVersion}/${resource.kind}`, { store: store as unknown as Store<CachedObject>, keep });
     return store;
   };
+
+  const of = (namespace: string) => reflectors.filter((each) => each.namespace === namespace);
+  const knows = (namespace: string) =>
+    options.namespaces.length === 0 || of(namespace).every(({ reflector }) => reflector.synced());
+  /** It was deleted, with the Role in it, or not made yet: the others are served all the same. */
+  const isForbidden = (namespace: string | undefined) =>
+    namespace !== undefined && of(namespace).some(({ reflector }) => reflector.failure() instanceof RefusedError);
 
   const ours = { labelSelector: managedSelector };
   const children = { ...ours, indexBy: byController };
@@ -126,7 +138,7 @@ export function startCaches(options: CachesOptions): Caches {
     storeOf: ({ apiVersion, kind }) => stores.get(`${apiVersion}/${kind}`)?.store,
     trim: (object) => stores.get(`${object.apiVersion}/${object.kind}`)?.keep(object) ?? object,
     notReady: () => {
-      const unsynced = reflectors.find(({ reflector }) => !reflector.synced());
+      const unsynced = reflectors.find(({ namespace, reflector }) => !reflector.synced() && !isForbidden(namespace));
       if (unsynced !== undefined) {
         const reason = unsynced.reflector.failure()?.message;
         return `waiting for the first list of ${unsynced.resource.plural}${reason === undefined ? "" : `: ${reason}`}`;
@@ -135,14 +147,25 @@ export function startCaches(options: CachesOptions): Caches {
       return silent === undefined ? undefined : `the watch of ${silent.resource.plural} is silent`;
     },
     synced: async () => {
-      await Promise.all(reflectors.map(({ reflector }) => reflector.firstList));
+      await Promise.all(reflectors.map(({ reflector }) => reflector.firstTry));
+      for (const namespace of options.namespaces.filter((each) => !knows(each))) {
+        options.log.warn("a namespace is left alone until it can be read", { namespace });
+        void Promise.all(of(namespace).map(({ reflector }) => reflector.firstList)).then(() => {
+          if (!options.signal.aborted) {
+            options.log.info("a namespace can be read now", { namespace });
+            options.onKnown(namespace);
+          }
+        });
+      }
     },
+    knows,
     done: Promise.all(reflectors.map(({ reflector }) => reflector.done)).then(() => {}),
   };
 }
 
 /** Index key of what an object controls. */
 export const controlledBy = (uid: string) => `controller:${uid}`;
+
 /** The other Proxies of the same Tunnel. */
 export function siblingsOf(proxies: Caches["proxies"], proxy: CachedProxy): readonly CachedProxy[] {
   const tunnel = proxy.metadata.ownerReferences?.find(({ controller }) => controller === true);
@@ -151,6 +174,7 @@ export function siblingsOf(proxies: Caches["proxies"], proxy: CachedProxy): read
   }
   return proxies.indexed(controlledBy(tunnel.uid)).filter(({ metadata }) => metadata.uid !== proxy.metadata.uid);
 }
+
 /** Index key of the Proxies and Targets that use a Secret. */
 export const usesSecret = (namespace: string, name: string) => `secret:${namespace}/${name}`;
 /** Index key of the pods and ReplicaSets of a Proxy or Target. */

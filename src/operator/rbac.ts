@@ -13,6 +13,10 @@ export interface PolicyRule {
 /** Name of the Lease by which replicas elect one, in the operator's own namespace. */
 export const leaseName = "netaminity-operator";
 
+/** Name of the Lease by which releases that would serve the same objects find each other, and where it is when those are of all namespaces. */
+export const guardName = "netaminity-guard";
+export const guardNamespace = "kube-system";
+
 const rule = (resource: Resource, verbs: Verb[], subresource?: string): PolicyRule => ({
   apiGroups: [resource.group],
   resources: [subresource === undefined ? resource.plural : `${resource.plural}/${subresource}`],
@@ -23,7 +27,7 @@ const rule = (resource: Resource, verbs: Verb[], subresource?: string): PolicyRu
 const childVerbs: Verb[] = ["get", "list", "watch", "create", "patch", "delete"];
 
 /** All that the operator may do; `npm run generate` writes it into the chart. */
-export const rbac: Record<"cluster" | "namespaced" | "platforms" | "leaderElection", PolicyRule[]> = {
+export const rbac: Record<"cluster" | "namespaced" | "platforms" | "guard" | "leaderElection", PolicyRule[]> = {
   /**
    * What is about no namespace and so needs a ClusterRole. A namespaced installation does without: it learns that a node is lost when
    * Kubernetes marks its pods.
@@ -51,6 +55,11 @@ export const rbac: Record<"cluster" | "namespaced" | "platforms" | "leaderElecti
    * slice (its admission plugin RestrictedEndpointsAdmission).
    */
   platforms: [rule(resources.endpointSlice, ["create"], "restricted")],
+  /** In every namespace that is served, or in kube-system when all are. */
+  guard: [
+    rule(resources.lease, ["create"]),
+    { ...rule(resources.lease, ["get", "update"]), resourceNames: [guardName] },
+  ],
   /** In the operator's own namespace. The name limits all but `create`, which RBAC cannot limit by name. */
   leaderElection: [
     rule(resources.lease, ["create"]),

@@ -31,6 +31,10 @@ export function createReconcile(
   const { caches, secrets } = sources;
   return async (key, signal) => {
     const { kind, namespace, name } = parseKey(key);
+    if (!caches.knows(namespace)) {
+      // What exists there is not known; a child that only seems to be absent would be made again.
+      return {};
+    }
     switch (kind) {
       case "Tunnel": {
         const tunnel = living(caches.tunnels.get(namespace, name));
@@ -76,8 +80,9 @@ async function runPass<Input extends { failures: readonly ApplyFailure[] }, Stat
     ...(await executor.createAll(plan.create, signal)),
     ...(await executor.applyAll(owner, plan.apply, signal)),
   ];
-  const told = failures.length === 0 ? plan : decide({ ...input, failures });
-  await executor.removeAll(told.remove, signal);
+  const found = failures.length === 0 ? plan : decide({ ...input, failures });
+  const left = await executor.removeAll(found.remove, signal);
+  const told = left.length === 0 ? found : decide({ ...input, failures: [...failures, ...left] });
   await executor.writeStatus(owner, told.status, signal);
   for (const note of told.events satisfies readonly EventNote[]) {
     events.record(owner, note);

@@ -12,12 +12,13 @@ import { type ProbeAddress, podsToProbe } from "../plan/pods-to-probe.ts";
 import { type Caches, ofWorkload, startCaches } from "./caches.ts";
 import { runController } from "./controller.ts";
 import { createExecutor } from "./execute.ts";
+import { type Guard, startGuard } from "./guard.ts";
 import { createOperatorMetrics, type OperatorMetrics } from "./metrics.ts";
 import { createProber, type Prober } from "./prober.ts";
 import { leaseName } from "./rbac.ts";
 import { createReconcile } from "./reconcile.ts";
 import { createSecretWatches, type SecretWatches } from "./secret-watches.ts";
-import { type Key, keyFor, keysOf } from "./watches.ts";
+import { type Key, keyFor, keysOf, parseKey } from "./watches.ts";
 
 export interface OperatorOptions {
   credentials: Credentials;
@@ -30,7 +31,13 @@ export interface OperatorOptions {
   version: string;
   log: Log;
   /** Shorter times for tests. */
-  timing?: { watch?: Partial<WatchTiming>; leader?: LeaderTiming; resync?: number; probe?: number };
+  timing?: {
+    watch?: Partial<WatchTiming>;
+    leader?: LeaderTiming;
+    guard?: LeaderTiming;
+    resync?: number;
+    probe?: number;
+  };
 }
 
 export interface Operator {
@@ -72,7 +79,17 @@ export function startOperator(options: OperatorOptions): Operator {
       }
     },
   };
-  const caches: Caches = startCaches({ ...cacheOptions, namespaces: options.namespaces });
+  const caches: Caches = startCaches({
+    ...cacheOptions,
+    namespaces: options.namespaces,
+    onKnown: (namespace) => {
+      for (const key of allKeys(caches)) {
+        if (parseKey(key).namespace === namespace) {
+          queue?.add(key);
+        }
+      }
+    },
+  });
   const secrets = createSecretWatches(cacheOptions, () => caches);
   // Replicas that wait for the lease probe too: the node that is lost may have run the leader, and its successor shall know at once
   // which pods were lost with it.
@@ -89,7 +106,6 @@ export function startOperator(options: OperatorOptions): Operator {
   });
 
   const lead = async (term: AbortSignal) => {
-    await caches.synced();
     const current = createQueue({ onDepth: (depth) => metrics.queueDepth.set(depth) });
     queue = current;
     metrics.leader.set(1);
@@ -100,9 +116,27 @@ export function startOperator(options: OperatorOptions): Operator {
       metrics.leader.set(0);
     }
   };
-  const running = Promise.all([elect({ ...options, kube, signal, lead }), prober.run(signal)]);
+  let guard: Guard | undefined;
+  const guarded = async (term: AbortSignal) => {
+    const { leaseNamespace: release, namespaces } = options;
+    if (release === undefined) {
+      return lead(term);
+    }
+    guard = startGuard({ kube, log, signal: term, namespaces, release, timing: timing.guard, work: lead });
+    await guard.done;
+    guard = undefined;
+  };
+  // Who does not know yet what there is must not keep another replica from working.
+  const electing = caches
+    .synced()
+    .then(() => (signal.aborted ? undefined : elect({ ...options, kube, signal, lead: guarded })));
+  const running = Promise.all([electing, prober.run(signal)]);
+  const contested = () => {
+    const holder = guard?.holder();
+    return holder === undefined ? undefined : `the release in namespace ${holder} serves these objects already`;
+  };
   return {
-    notReady: () => (signal.aborted ? "stopping" : caches.notReady()),
+    notReady: () => (signal.aborted ? "stopping" : (caches.notReady() ?? contested())),
     resync: () => {
       for (const key of allKeys(caches)) {
         queue?.add(key);

@@ -31,7 +31,7 @@ interface Watched {
 }
 
 export function createSecretWatches(
-  options: Omit<CachesOptions, "namespaces">,
+  options: Omit<CachesOptions, "namespaces" | "onKnown">,
   caches: () => Pick<Caches, "secrets">,
 ): SecretWatches {
   const watched = new Map<string, Watched>();

@@ -41,7 +41,7 @@ export interface ObservedCondition {
 }
 
 export interface ObservedDeployment extends ObservedObject {
-  spec?: { replicas?: number };
+  spec?: { replicas?: number; template?: { metadata?: { labels?: Record<string, string> } } };
   status?: {
     observedGeneration?: number;
     replicas?: number;
@@ -94,14 +94,15 @@ export interface ProbeResult {
 }
 
 /**
- * Why the API server (or our own ownership check) refused to write one child in this pass, for good as long as nothing changes.
+ * Why the API server (or our own ownership check) refused to write or delete one child in this pass, for good as long as nothing changes.
  * - `name-conflict`: an object of that name exists and is not controlled by the reconciled object.
  * - `port-conflict`: 422 because the nodePort is taken.
  * - `invalid`: 400 or any other 422, and the 500 of a typed patch ("failed to create typed patch object").
  * - `forbidden`: 403 (RBAC, quota, Pod Security, an admission webhook).
+ * - `not-removed`: the child is not wanted any more, and the API server refused to delete it.
  * Everything transient (network, 409, 429, other 5xx) is retried by the queue and never gets here.
  */
-export type ApplyFailureKind = "name-conflict" | "port-conflict" | "invalid" | "forbidden";
+export type ApplyFailureKind = "name-conflict" | "port-conflict" | "invalid" | "forbidden" | "not-removed";
 
 export interface ApplyFailure {
   kind: ApplyFailureKind;

@@ -9,6 +9,19 @@ export function isControlledBy(object: Owned, owner: { metadata: { uid: string }
   return controllerOf(object)?.uid === owner.metadata.uid;
 }
 
+/**
+ * Whether it was made for an owner of this very name, which then was deleted without it (`kubectl delete --cascade=orphan`): nobody controls it, and it carries
+ * every label that it would get. Such an object is taken back.
+ */
+export function isOrphanOf(
+  object: { metadata: ObjectMeta },
+  wanted: { metadata: { labels?: Record<string, string> } },
+): boolean {
+  const { labels: found = {} } = object.metadata;
+  const made = Object.entries(wanted.metadata.labels ?? {});
+  return controllerOf(object) === undefined && made.length > 0 && made.every(([key, value]) => found[key] === value);
+}
+
 /** The reference to the controlling owner, if there is one. */
 export function controllerOf(object: Owned) {
   return object.metadata.ownerReferences?.find((reference) => reference.controller === true);
@@ -30,7 +43,8 @@ export function unwanted(
   failures: readonly ApplyFailure[],
 ): ObjectRef[] {
   const names = new Set(wanted.map(({ kind, metadata }) => `${kind}/${metadata.name}`));
-  const refusedKinds = new Set(failures.map(({ object }) => object.kind));
+  const refusedWrites = failures.filter(({ kind }) => kind !== "not-removed");
+  const refusedKinds = new Set(refusedWrites.map(({ object }) => object.kind));
   return ownedBy(owner, observed)
     .filter(({ kind, metadata }) => metadata.deletionTimestamp === undefined && !refusedKinds.has(kind))
     .filter(({ kind, metadata }) => !names.has(`${kind}/${metadata.name}`))

@@ -8,7 +8,7 @@ import type { ProxyInput } from "./observed.ts";
 import { isNewest, isOnReadyNode, runningContainer } from "./pods.ts";
 import type { ProxyFindings } from "./proxy-findings.ts";
 import { rolledOut } from "./rollout.ts";
-import { deploymentFailing, podsFailing, refused, secretUnusable } from "./workload-checks.ts";
+import { deploymentFailing, notRemoved, podsFailing, refused, secretUnusable } from "./workload-checks.ts";
 
 /** What a Proxy's status says after this pass. */
 export function proxyStatus(input: ProxyInput, findings: ProxyFindings): ProxyStatus {
@@ -24,7 +24,7 @@ export function proxyStatus(input: ProxyInput, findings: ProxyFindings): ProxySt
       [
         ["Ready", ready],
         ["Connected", connection(findings, ready)],
-        ["Updated", refused(input.failures) ?? updated(input, findings)],
+        ["Updated", refused(input.failures) ?? notRemoved(input.failures) ?? updated(input, findings)],
       ],
       { now, generation },
     ),

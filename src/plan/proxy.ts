@@ -5,6 +5,7 @@ import { proxyDeployment } from "../desired/proxy-deployment.ts";
 import { rendezvousService } from "../desired/rendezvous-service.ts";
 import { attemptText, attemptTime } from "./attempt.ts";
 import { transitionEvents } from "./conditions.ts";
+import { asFormerPair } from "./former-pair.ts";
 import type { ProxyInput } from "./observed.ts";
 import { refOf, unwanted } from "./ownership.ts";
 import type { DesiredObject, EventNote, Plan } from "./plan.ts";
@@ -14,7 +15,8 @@ import { proxyStatus } from "./proxy-status.ts";
 import { retryPause, sooner } from "./retry.ts";
 
 /** Decides what a Proxy needs: its Deployment, its Services, and the slices that lead to exactly one of its pods. */
-export function planProxy(input: ProxyInput): Plan<ProxyStatus> {
+export function planProxy(given: ProxyInput): Plan<ProxyStatus> {
+  const input = { ...given, proxy: asFormerPair(given.proxy, given.deployments) };
   const { proxy, failures } = input;
   const findings = findingsOf(input);
   const consumerService = proxyConsumerService(proxy);

@@ -109,6 +109,11 @@ export const reasons = {
     todo: "Correct the field that the message names.",
     isProblem: true,
   },
+  NotRemoved: {
+    means: "Updated: an object that is not wanted any more could not be deleted; the message says what refused it.",
+    todo: "Do what the message says (a policy, an admission webhook, RBAC), or delete the object by hand. It is tried again every 30 s.",
+    isProblem: true,
+  },
   Forbidden: {
     means: "The operator may not write an object: RBAC, a quota, Pod Security or an admission webhook.",
     todo: "Do what the message says.",

@@ -3,16 +3,18 @@ import { isApplied } from "../desired/applied.ts";
 import { selectorOf, selectorText } from "../desired/pod-template.ts";
 import { targetDeployment } from "../desired/target-deployment.ts";
 import { bad, firstObjection, good, nextConditions, transitionEvents, type Verdict } from "./conditions.ts";
+import { asFormerPair } from "./former-pair.ts";
 import type { ObservedDeployment, ObservedPod, TargetInput } from "./observed.ts";
 import { ownedBy, unwanted } from "./ownership.ts";
 import type { Plan } from "./plan.ts";
 import { isNewest, isOnReadyNode, isReady, isStaying, runningContainer, workloadOf } from "./pods.ts";
 import { retryPause } from "./retry.ts";
 import { rolledOut } from "./rollout.ts";
-import { deploymentFailing, podsFailing, refused, secretUnusable } from "./workload-checks.ts";
+import { deploymentFailing, notRemoved, podsFailing, refused, secretUnusable } from "./workload-checks.ts";
 
 /** Decides what a Target needs: one Deployment. It is Ready while a session is up. */
-export function planTarget(input: TargetInput): Plan<TargetStatus> {
+export function planTarget(given: TargetInput): Plan<TargetStatus> {
+  const input = { ...given, target: asFormerPair(given.target, given.deployments) };
   const { target, failures, now } = input;
   const wanted = targetDeployment(target, input.settings.agent);
   const deployment = ownedBy(target, input.deployments).find(({ metadata }) => metadata.name === wanted.metadata.name);
@@ -27,6 +29,7 @@ export function planTarget(input: TargetInput): Plan<TargetStatus> {
       [
         "Updated",
         refused(failures) ??
+          notRemoved(failures) ??
           rolledOut(
             isApplied(wanted, deployment) ? deployment : undefined,
             { wanted: target.spec.replicas, newest: newest.filter(isReady).length, all: pods.length },

@@ -7,18 +7,19 @@ import { tunnelSecret, tunnelSecretMetadata } from "../desired/secret.ts";
 import { labels } from "../names.ts";
 import { bad, firstObjection, good, isTrue, nextConditions, transitionEvents, type Verdict } from "./conditions.ts";
 import type { TunnelInput } from "./observed.ts";
-import { isControlledBy, ownedBy, unwanted } from "./ownership.ts";
+import { isControlledBy, isOrphanOf, ownedBy, unwanted } from "./ownership.ts";
 import { type Pair, pairStatus, pairsOf } from "./pairs.ts";
 import type { DesiredObject, Plan } from "./plan.ts";
 import { retryPause } from "./retry.ts";
-import { refused, secretUnusable } from "./workload-checks.ts";
+import { notRemoved, refused, secretUnusable } from "./workload-checks.ts";
 
 /** Decides what a Tunnel needs: its Secret, the consumer Service in front of all pairs, and the pairs. */
 export function planTunnel(input: TunnelInput): Plan<TunnelStatus> {
   const { tunnel, secret, failures } = input;
   const pairs = pairsOf(input);
   // A stranger's Secret of that name is neither changed nor used, so no pair is made from it. The apply reports the conflict.
-  const hasForeignSecret = secret !== undefined && !isControlledBy(secret, tunnel);
+  const hasForeignSecret =
+    secret !== undefined && !isControlledBy(secret, tunnel) && !isOrphanOf(secret, tunnelSecretMetadata(tunnel));
   const apply: DesiredObject[] = [
     ...(secret === undefined ? [] : [tunnelSecretMetadata(tunnel)]),
     tunnelConsumerService(tunnel),
@@ -46,7 +47,7 @@ function statusOf(input: TunnelInput, pairs: readonly Pair[]): TunnelStatus {
       status?.conditions,
       [
         ["Ready", readiness(input, pairs)],
-        ["Updated", refused(input.failures) ?? updated(input, pairs)],
+        ["Updated", refused(input.failures) ?? notRemoved(input.failures) ?? updated(input, pairs)],
       ],
       { now, generation },
     ),

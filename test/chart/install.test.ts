@@ -148,6 +148,8 @@ describe("on a real API server", () => {
         "ClusterRoleBinding /netaminity-system-netaminity",
         `Deployment ${namespace}/netaminity`,
         `PodDisruptionBudget ${namespace}/netaminity`,
+        "Role kube-system/netaminity-system-netaminity",
+        "RoleBinding kube-system/netaminity-system-netaminity",
         `Role ${namespace}/netaminity-leader`,
         `RoleBinding ${namespace}/netaminity-leader`,
         `Service ${namespace}/netaminity-metrics`,

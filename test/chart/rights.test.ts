@@ -10,6 +10,7 @@ interface RuleFile {
   cluster: V1PolicyRule[];
   namespaced: V1PolicyRule[];
   platforms: V1PolicyRule[];
+  guard: V1PolicyRule[];
   leaderElection: V1PolicyRule[];
 }
 
@@ -33,9 +34,9 @@ describe("rights of the operator", () => {
       "RoleBinding team-a/netaminity",
       "RoleBinding team-b/netaminity",
     ]);
+    const here = [...rules.namespaced, ...rules.platforms, ...rules.guard];
     for (const object of inNamespaces) {
-      if (object.kind === "Role")
-        expect((object as V1ClusterRole).rules).toEqual([...rules.namespaced, ...rules.platforms]);
+      if (object.kind === "Role") expect((object as V1ClusterRole).rules).toEqual(here);
       else expect((object as V1RoleBinding).subjects).toEqual(operator);
     }
     const ofPeople = /-(view|edit)$/;
