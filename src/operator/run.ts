@@ -14,7 +14,7 @@ import { runController } from "./controller.ts";
 import { createExecutor } from "./execute.ts";
 import { type Guard, startGuard } from "./guard.ts";
 import { createOperatorMetrics, type OperatorMetrics } from "./metrics.ts";
-import { createProber, type Prober } from "./prober.ts";
+import { createProber, type Prober, type ProbeTiming } from "./prober.ts";
 import { leaseName } from "./rbac.ts";
 import { createReconcile } from "./reconcile.ts";
 import { createSecretWatches, type SecretWatches } from "./secret-watches.ts";
@@ -36,7 +36,7 @@ export interface OperatorOptions {
     leader?: LeaderTiming;
     guard?: LeaderTiming;
     resync?: number;
-    probe?: number;
+    probe?: Partial<ProbeTiming>;
   };
 }
 
@@ -101,8 +101,9 @@ export function startOperator(options: OperatorOptions): Operator {
         queue?.add(key);
       }
     },
+    isLeading: () => queue !== undefined,
     metrics,
-    ...(timing.probe === undefined ? {} : { interval: timing.probe }),
+    ...(timing.probe === undefined ? {} : { timing: timing.probe }),
   });
 
   const lead = async (term: AbortSignal) => {
