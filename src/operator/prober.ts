@@ -2,7 +2,7 @@ import { pause } from "../kube/backoff.ts";
 import type { ProbeResult } from "../plan/observed.ts";
 import type { ProbeAddress } from "../plan/pods-to-probe.ts";
 import type { OperatorMetrics } from "./metrics.ts";
-import { askOnce, PodConnection } from "./pod-connection.ts";
+import { askOnce, type Outcome, PodConnection } from "./pod-connection.ts";
 
 /** Times of the prober, in milliseconds. */
 export interface ProbeTiming {
@@ -64,116 +64,138 @@ interface Probed {
 }
 
 export function createProber(options: ProberOptions): Prober {
-  const { addresses, onChange, isLeading, metrics } = options;
-  const timing = { ...defaultTiming, ...options.timing };
-  const pods = new Map<string, Probed>();
-  let [asking, askingSilent] = [0, 0];
-  let busyUntil = 0;
+  return new PodProber(options);
+}
 
-  const periodOf = ({ address, answeredAt }: Probed): number => {
-    if (answeredAt === 0 || !isLeading()) return timing.slow;
-    return address.isActive ? timing.active : timing.standby;
-  };
-  const renew = () => {
-    const wanted = new Map(addresses().map((address) => [address.podUid, address]));
-    for (const [uid, { address, connections }] of pods) {
+class PodProber implements Prober {
+  #options: ProberOptions;
+  #timing: ProbeTiming;
+  #pods = new Map<string, Probed>();
+  #asking = 0;
+  #askingSilent = 0;
+  #busyUntil = 0;
+
+  constructor(options: ProberOptions) {
+    this.#options = options;
+    this.#timing = { ...defaultTiming, ...options.timing };
+  }
+
+  async run(signal: AbortSignal): Promise<void> {
+    let [lastTick, lastRefresh] = [performance.now(), 0];
+    while (!signal.aborted) {
+      const now = performance.now();
+      if (now - lastTick > tick + busy) this.#busyUntil = now;
+      lastTick = now;
+      if (now - lastRefresh >= Math.min(refresh, this.#timing.active)) {
+        lastRefresh = now;
+        this.#renew();
+      }
+      this.#askDue(now);
+      await pause(Math.min(tick, this.#timing.active), signal);
+    }
+    for (const pod of this.#pods.values()) forget(pod);
+    this.#pods.clear();
+  }
+
+  results(podUids: readonly string[]): ProbeResult[] {
+    return podUids.flatMap((podUid) => {
+      const { healthy, failures = 0 } = this.#pods.get(podUid) ?? {};
+      return healthy === undefined ? [] : [{ podUid, healthy, failures }];
+    });
+  }
+
+  #renew(): void {
+    const wanted = new Map(this.#options.addresses().map((address) => [address.podUid, address]));
+    for (const [uid, pod] of this.#pods) {
       const now = wanted.get(uid);
-      if (now?.host === address.host && now.port === address.port) continue;
-      for (const connection of connections) connection.close();
-      pods.delete(uid);
+      if (now?.host === pod.address.host && now.port === pod.address.port) continue;
+      forget(pod);
+      this.#pods.delete(uid);
     }
     for (const [uid, address] of wanted) {
-      const known = pods.get(uid);
+      const known = this.#pods.get(uid);
       if (known !== undefined) known.address = address;
-      else
-        pods.set(uid, {
-          address,
-          connections: [],
-          asking: 0,
-          nextAt: 0,
-          healthy: undefined,
-          failures: 0,
-          answeredAt: 0,
-        });
+      else this.#pods.set(uid, newlyProbed(address));
     }
-  };
-  const connectionOf = (pod: Probed): PodConnection => {
-    const free = pod.connections.pop();
-    return free ?? new PodConnection(pod.address, () => lookAtOnce(pod));
-  };
-  /** The agent has ended, or closes what it does not use. */
-  const lookAtOnce = (pod: Probed) => {
-    pod.connections = [];
-    pod.nextAt = 0;
-  };
-  const ask = async (pod: Probed) => {
-    const began = performance.now();
-    const wasSilent = pod.failures >= maxCountedFailures;
-    asking += 1;
-    askingSilent += wasSilent ? 1 : 0;
+  }
+
+  #askDue(now: number): void {
+    for (const pod of this.#pods.values()) {
+      if (this.#asking >= maxAsking) return;
+      const mustWait = isSilent(pod) && this.#askingSilent >= maxAskingSilent;
+      if (pod.nextAt <= now && pod.asking < 3 && !mustWait) void this.#ask(pod);
+    }
+  }
+
+  #periodOf({ address, answeredAt }: Probed): number {
+    const { active, standby, slow } = this.#timing;
+    if (answeredAt === 0 || !this.#options.isLeading()) return slow;
+    return address.isActive ? active : standby;
+  }
+
+  async #ask(pod: Probed): Promise<void> {
+    const { doubtful, timeout } = this.#timing;
+    const [began, wasSilent] = [performance.now(), isSilent(pod)];
+    this.#asking += 1;
+    this.#askingSilent += wasSilent ? 1 : 0;
     pod.asking += 1;
     // One that does not answer soon is asked beside it: packets get lost too.
-    pod.nextAt =
-      began + (pod.address.isActive && !wasSilent ? Math.max(timing.doubtful, timing.timeout / 3) : periodOf(pod));
-    const connection = pod.healthy && pod.failures === 0 && pod.address.isActive ? connectionOf(pod) : undefined;
-    const outcome = await (connection?.ask(timing.timeout) ?? askOnce(pod.address, timing.timeout));
-    asking -= 1;
-    askingSilent -= wasSilent ? 1 : 0;
+    const isUrgent = pod.address.isActive && !wasSilent;
+    pod.nextAt = began + (isUrgent ? Math.max(doubtful, timeout / 3) : this.#periodOf(pod));
+    const connection = keptConnection(pod);
+    const outcome = await (connection?.ask(timeout) ?? askOnce(pod.address, timeout));
+    this.#asking -= 1;
+    this.#askingSilent -= wasSilent ? 1 : 0;
     pod.asking -= 1;
-    const isWanted = pods.get(pod.address.podUid) === pod;
+    const isWanted = this.#pods.get(pod.address.podUid) === pod;
     // One kept connection is enough.
     if (!isWanted || outcome !== "answered" || pod.connections.length > 0) connection?.close();
     else if (connection !== undefined) pod.connections.push(connection);
-    if (isWanted) note(pod, outcome, began);
-  };
-  const note = (pod: Probed, outcome: "answered" | "refused" | "silent", began: number) => {
+    if (isWanted) this.#note(pod, outcome, began);
+  }
+
+  #note(pod: Probed, outcome: Outcome, began: number): void {
     const healthy = outcome === "answered";
-    metrics.probes.inc({ result: healthy ? "answered" : "silent" });
+    this.#options.metrics.probes.inc({ result: healthy ? "answered" : "silent" });
     // A question that was asked before the last answer says nothing any more; nor does silence while this process was busy.
-    if (!healthy && (began < pod.answeredAt || (outcome === "silent" && began < busyUntil))) return;
+    if (!healthy && (began < pod.answeredAt || (outcome === "silent" && began < this.#busyUntil))) return;
     const before = { healthy: pod.healthy, failures: pod.failures };
+    const now = performance.now();
     pod.healthy = healthy;
     if (healthy) {
-      pod.answeredAt = performance.now();
+      pod.answeredAt = now;
       pod.failures = 0;
-      pod.nextAt = pod.answeredAt + periodOf(pod) * (0.9 + Math.random() / 5);
+      pod.nextAt = now + this.#periodOf(pod) * (0.9 + Math.random() / 5);
     } else {
       pod.failures = Math.min(maxCountedFailures, pod.failures + 1);
-      pod.nextAt = performance.now() + (pod.failures < maxCountedFailures ? timing.doubtful : periodOf(pod));
-      if (before.failures === 0 && pod.address.isActive) askOthers(pod);
+      pod.nextAt = now + (isSilent(pod) ? this.#periodOf(pod) : this.#timing.doubtful);
+      if (before.failures === 0 && pod.address.isActive) this.#askOthers(pod);
     }
-    if (before.healthy !== healthy || before.failures !== pod.failures) onChange(pod.address.podUid);
-  };
+    if (before.healthy !== healthy || before.failures !== pod.failures) this.#options.onChange(pod.address.podUid);
+  }
+
   /** Who could take its place shall have answered lately. */
-  const askOthers = (than: Probed) => {
-    for (const pod of pods.values()) if (pod !== than && pod.address.of === than.address.of) pod.nextAt = 0;
+  #askOthers(than: Probed): void {
+    for (const pod of this.#pods.values()) if (pod !== than && pod.address.of === than.address.of) pod.nextAt = 0;
+  }
+}
+
+const newlyProbed = (address: ProbeAddress): Probed => ({
+  ...{ address, connections: [], asking: 0, nextAt: 0, healthy: undefined, failures: 0, answeredAt: 0 },
+});
+
+const isSilent = ({ failures }: Probed): boolean => failures >= maxCountedFailures;
+
+/** For an active pod that answers. Its end, or that it is not used any more, is a reason to look at once. */
+function keptConnection(pod: Probed): PodConnection | undefined {
+  if (!pod.healthy || pod.failures > 0 || !pod.address.isActive) return undefined;
+  const lookAtOnce = () => {
+    pod.connections = [];
+    pod.nextAt = 0;
   };
-  return {
-    async run(signal) {
-      let [lastTick, lastRefresh] = [performance.now(), 0];
-      while (!signal.aborted) {
-        const now = performance.now();
-        if (now - lastTick > tick + busy) busyUntil = now;
-        lastTick = now;
-        if (now - lastRefresh >= Math.min(refresh, timing.active)) {
-          lastRefresh = now;
-          renew();
-        }
-        for (const pod of pods.values()) {
-          if (asking >= maxAsking) break;
-          const isSilent = pod.failures >= maxCountedFailures;
-          if (pod.nextAt > now || pod.asking >= 3 || (isSilent && askingSilent >= maxAskingSilent)) continue;
-          void ask(pod);
-        }
-        await pause(Math.min(tick, timing.active), signal);
-      }
-      for (const { connections } of pods.values()) for (const connection of connections) connection.close();
-      pods.clear();
-    },
-    results: (podUids) =>
-      podUids.flatMap((podUid) => {
-        const { healthy, failures = 0 } = pods.get(podUid) ?? {};
-        return healthy === undefined ? [] : [{ podUid, healthy, failures }];
-      }),
-  };
+  return pod.connections.pop() ?? new PodConnection(pod.address, lookAtOnce);
+}
+
+function forget({ connections }: Probed): void {
+  for (const connection of connections) connection.close();
 }
