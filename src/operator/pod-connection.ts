@@ -5,9 +5,11 @@ export type Outcome = "answered" | "refused" | "silent";
 
 interface Question {
   resolve: (outcome: Outcome) => void;
-  timer: Timer;
+  cancel: () => void;
 }
 
+/** Milliseconds in which an answer is read that came before its time was over. */
+const grace = 20;
 /** Bytes of an answer that are kept at most. */
 const longest = 16 * 1024;
 const decoder = new TextDecoder("latin1");
@@ -17,7 +19,9 @@ const decoder = new TextDecoder("latin1");
  * pods (`proxy: false` is what Bun 1.4.5 takes for that, though its types do not know it).
  */
 export async function askOnce(address: HostPort, timeout: number): Promise<Outcome> {
-  const signal = AbortSignal.timeout(timeout);
+  const late = new AbortController();
+  const cancel = whenLate(timeout, () => late.abort());
+  const { signal } = late;
   const direct: object = { proxy: false };
   try {
     const url = `http://${formatHostPort(address)}/healthz`;
@@ -26,7 +30,17 @@ export async function askOnce(address: HostPort, timeout: number): Promise<Outco
     return response.status === 200 ? "answered" : "refused";
   } catch {
     return signal.aborted ? "silent" : "refused";
+  } finally {
+    cancel();
   }
+}
+
+/** Calls `late` after so many milliseconds, unless that is cancelled. What came while this process was busy is read before. */
+function whenLate(timeout: number, late: () => void): () => void {
+  let timer = setTimeout(() => {
+    timer = setTimeout(late, grace);
+  }, timeout);
+  return () => clearTimeout(timer);
 }
 
 /**
@@ -48,8 +62,8 @@ export class PodConnection {
   /** One question at a time; `timeout` in milliseconds. Does not reject. */
   ask(timeout: number): Promise<Outcome> {
     const { promise, resolve } = Promise.withResolvers<Outcome>();
-    const timer = setTimeout(() => this.#finish("silent"), timeout);
-    this.#question = { resolve, timer };
+    const question: Question = { resolve, cancel: whenLate(timeout, () => this.#finish("silent")) };
+    this.#question = question;
     this.#answer = "";
     if (this.#socket === undefined) void this.#connect();
     else this.#send();
@@ -137,7 +151,7 @@ export class PodConnection {
     const question = this.#question;
     if (question === undefined) return;
     this.#question = undefined;
-    clearTimeout(question.timer);
+    question.cancel();
     // Whoever did not answer on this connection is asked on another one.
     if (outcome === "silent") this.#drop();
     question.resolve(outcome);

@@ -49,8 +49,6 @@ const maxAskingSilent = 128;
 /** Milliseconds: how often due pods are looked for, and the list of pods is renewed. */
 const tick = 50;
 const refresh = 500;
-/** A look that comes so many milliseconds late shows that this process was busy: what was on its way proves nothing. */
-const busy = 300;
 
 /** What is known of one pod. Several questions to it may be on their way, each on a connection of its own. */
 interface Probed {
@@ -73,7 +71,6 @@ class PodProber implements Prober {
   #pods = new Map<string, Probed>();
   #asking = 0;
   #askingSilent = 0;
-  #busyUntil = 0;
 
   constructor(options: ProberOptions) {
     this.#options = options;
@@ -81,14 +78,12 @@ class PodProber implements Prober {
   }
 
   async run(signal: AbortSignal): Promise<void> {
-    let [lastTick, lastRefresh] = [performance.now(), 0];
+    let lastRefresh = 0;
     while (!signal.aborted) {
       const now = performance.now();
-      if (now - lastTick > tick + busy) this.#busyUntil = now;
-      lastTick = now;
       if (now - lastRefresh >= Math.min(refresh, this.#timing.active)) {
         lastRefresh = now;
-        this.#renew();
+        this.#renew(now);
       }
       this.#askDue(now);
       await pause(Math.min(tick, this.#timing.active), signal);
@@ -104,18 +99,22 @@ class PodProber implements Prober {
     });
   }
 
-  #renew(): void {
+  #renew(now: number): void {
     const wanted = new Map(this.#options.addresses().map((address) => [address.podUid, address]));
     for (const [uid, pod] of this.#pods) {
-      const now = wanted.get(uid);
-      if (now?.host === pod.address.host && now.port === pod.address.port) continue;
+      const address = wanted.get(uid);
+      if (address?.host === pod.address.host && address.port === pod.address.port) continue;
       forget(pod);
       this.#pods.delete(uid);
     }
     for (const [uid, address] of wanted) {
       const known = this.#pods.get(uid);
-      if (known !== undefined) known.address = address;
-      else this.#pods.set(uid, newlyProbed(address));
+      if (known === undefined) this.#pods.set(uid, newlyProbed(address));
+      else {
+        known.address = address;
+        // It may have become the active one, or this replica of the operator the leader.
+        known.nextAt = Math.min(known.nextAt, now + this.#periodOf(known));
+      }
     }
   }
 
@@ -157,8 +156,8 @@ class PodProber implements Prober {
   #note(pod: Probed, outcome: Outcome, began: number): void {
     const healthy = outcome === "answered";
     this.#options.metrics.probes.inc({ result: healthy ? "answered" : "silent" });
-    // A question that was asked before the last answer says nothing any more; nor does silence while this process was busy.
-    if (!healthy && (began < pod.answeredAt || (outcome === "silent" && began < this.#busyUntil))) return;
+    // A question that was asked before the last answer says nothing any more.
+    if (!healthy && began < pod.answeredAt) return;
     const before = { healthy: pod.healthy, failures: pod.failures };
     const now = performance.now();
     pod.healthy = healthy;

@@ -65,6 +65,7 @@ export function startOperator(options: OperatorOptions): Operator {
   const stopping = new AbortController();
   const { signal } = stopping;
   let queue: Queue | undefined;
+  let isOverdue = false;
 
   const cacheOptions = {
     kube,
@@ -101,7 +102,8 @@ export function startOperator(options: OperatorOptions): Operator {
         queue?.add(key);
       }
     },
-    isLeading: () => queue !== undefined,
+    // Once the leader is late, its successor asks as often: it has to know at once which pods were lost with it.
+    isLeading: () => queue !== undefined || isOverdue,
     metrics,
     ...(timing.probe === undefined ? {} : { timing: timing.probe }),
   });
@@ -130,8 +132,11 @@ export function startOperator(options: OperatorOptions): Operator {
   // Who does not know yet what there is must not keep another replica from working.
   const electing = caches
     .synced()
-    .then(() => (signal.aborted ? undefined : elect({ ...options, kube, signal, lead: guarded })));
+    .then(() => (signal.aborted ? undefined : elect({ ...options, kube, signal, lead: guarded, overdue })));
   const running = Promise.all([electing, prober.run(signal)]);
+  const overdue = (now: boolean) => {
+    isOverdue = now;
+  };
   const contested = () => {
     const holder = guard?.holder();
     return holder === undefined ? undefined : `the release in namespace ${holder} serves these objects already`;
@@ -151,9 +156,14 @@ export function startOperator(options: OperatorOptions): Operator {
   };
 }
 
-type ElectOptions = OperatorOptions & { kube: Kube; signal: AbortSignal; lead: (term: AbortSignal) => Promise<void> };
+interface ElectOptions extends OperatorOptions {
+  kube: Kube;
+  signal: AbortSignal;
+  lead: (term: AbortSignal) => Promise<void>;
+  overdue: (isOverdue: boolean) => void;
+}
 
-function elect({ kube, signal, lead, log, leaseNamespace, timing }: ElectOptions): Promise<void> {
+function elect({ kube, signal, lead, overdue, log, leaseNamespace, timing }: ElectOptions): Promise<void> {
   if (leaseNamespace === undefined) {
     return lead(signal);
   }
@@ -163,6 +173,7 @@ function elect({ kube, signal, lead, log, leaseNamespace, timing }: ElectOptions
     log,
     signal,
     lead,
+    overdue,
     ...(timing?.leader === undefined ? {} : { timing: timing.leader }),
   });
 }
