@@ -102,7 +102,7 @@ export function startReflector<T extends KubeObject>(options: ReflectorOptions<T
         }
         failures += 1;
         version = report(options, state, error) === "gone" ? undefined : version;
-        if (options.namespace !== undefined && error instanceof RefusedError) {
+        if (error instanceof RefusedError) {
           tried.resolve();
         }
       }
