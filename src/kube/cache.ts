@@ -137,7 +137,7 @@ export function startReflector<T extends KubeObject>(options: ReflectorOptions<T
         // A watch that was silent had been opened, so there is nothing to spare; a server that is gone is seen when it is opened again.
         failures = error instanceof IdleError ? 0 : failures + 1;
         version = report(options, state, error) === "gone" ? undefined : version;
-        if (options.namespace !== undefined && error instanceof RefusedError) {
+        if (error instanceof RefusedError) {
           tried.resolve();
         }
       }

@@ -10,6 +10,7 @@ import "./encryption.cases.ts";
 import "./active.cases.ts";
 import "./placement.cases.ts";
 import "./ownership.cases.ts";
+import "./releases.cases.ts";
 import "./rest.cases.ts";
 import "./rights.cases.ts";
 import "./faults.cases.ts";
