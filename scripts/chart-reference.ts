@@ -37,6 +37,12 @@ export function chartValues(): string {
   return head + valuesOf(schema.properties, "", 0);
 }
 
+/** Text of `chart/files/defaults.yaml`: the values that stand for absent ones, and the paths of maps that users fill, whose defaults null takes away. */
+export function chartDefaults(): string {
+  const maps = leavesOf(schema.properties, "").flatMap(([path, value]) => (isFilledMap(value.default) ? [path] : []));
+  return block({ maps, values: defaultsOf(schema.properties) });
+}
+
 /** Text of `docs/reference/chart.md`: one table with a row for each value. */
 export function chartReference(): string {
   const rows = leavesOf(schema.properties, "").map(
@@ -66,6 +72,19 @@ function valuesOf(values: Record<string, ValueSchema>, parent: string, depth: nu
       return head + indented(block({ [name]: value.default }), indent);
     })
     .join("");
+}
+
+function defaultsOf(values: Record<string, ValueSchema>): Record<string, unknown> {
+  return Object.fromEntries(
+    Object.entries(values).map(([name, value]) => [
+      name,
+      value.properties ? defaultsOf(value.properties) : value.default,
+    ]),
+  );
+}
+
+function isFilledMap(value: unknown): boolean {
+  return typeof value === "object" && value !== null && !Array.isArray(value) && Object.keys(value).length > 0;
 }
 
 function exampleLines(name: string, { examples }: ValueSchema): string[] {

@@ -7,7 +7,7 @@ import { compactYaml } from "../src/api/yaml.ts";
 import { settingsReference } from "../src/config/reference.ts";
 import { rbac } from "../src/operator/rbac.ts";
 import { conditionsReference, kindReference, podTemplateReference } from "./api-reference.ts";
-import { chartReference, chartValues } from "./chart-reference.ts";
+import { chartDefaults, chartReference, chartValues } from "./chart-reference.ts";
 
 /** Folders of generated files: another file that says it is generated is left over from an earlier version. */
 export const generatedFolders = ["crd", "chart/files/crds", "docs/reference"] as const;
@@ -34,6 +34,7 @@ export function generatedFiles(): Map<string, string> {
   }
   files.set("chart/files/rbac.yaml", header("src/operator/rbac.ts") + stringify(rbac, { lineWidth: 0 }));
   files.set("chart/values.yaml", chartValues());
+  files.set("chart/files/defaults.yaml", header("chart/values.schema.json") + chartDefaults());
   files.set("docs/reference/chart.md", chartReference());
   files.set("docs/reference/pod-template.md", podTemplateReference());
   files.set("docs/reference/conditions.md", conditionsReference());

@@ -29,3 +29,22 @@
     fieldRef:
       fieldPath: metadata.namespace
 {{- end }}
+
+{{/* The same with `operator.extraEnv`, which wins: a variable may stand in the list once. */}}
+{{- define "netaminity.environmentWith" -}}
+{{- $extra := .Values.operator.extraEnv -}}
+{{- $names := dict -}}
+{{- range $extra -}}
+{{- if hasKey $names .name -}}
+{{- fail (printf "operator.extraEnv: %s stands there twice" .name) -}}
+{{- end -}}
+{{- $_ := set $names .name true -}}
+{{- end -}}
+{{- $own := list -}}
+{{- range include "netaminity.environment" . | fromYamlArray -}}
+{{- if not (hasKey $names .name) -}}
+{{- $own = append $own . -}}
+{{- end -}}
+{{- end -}}
+{{- toYaml (concat $own $extra) -}}
+{{- end }}

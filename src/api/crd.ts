@@ -62,13 +62,11 @@ export function customResourceDefinition(kind: Kind) {
           storage: true,
           subresources: {
             status: {},
-            ...(kind.scalable && {
-              scale: {
-                specReplicasPath: ".spec.replicas",
-                statusReplicasPath: ".status.replicas",
-                labelSelectorPath: ".status.selector",
-              },
-            }),
+            scale: {
+              specReplicasPath: ".spec.replicas",
+              statusReplicasPath: ".status.replicas",
+              labelSelectorPath: ".status.selector",
+            },
           },
           additionalPrinterColumns: kind.columns,
           schema: { openAPIV3Schema: objectSchema(kind) },

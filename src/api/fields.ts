@@ -49,6 +49,9 @@ export function replicas(description: string) {
   return z.int().min(0).max(64).default(1).describe(description);
 }
 
+/** For autoscalers, which ask for it through the scale subresource. */
+export const podSelector = z.string().exactOptional().describe("Label selector of the pods, as autoscalers read it.");
+
 /** How long running connections may go on after a pod was told to stop; whole seconds, minutes or hours. */
 export function drainTimeout() {
   return checked(
@@ -103,7 +106,7 @@ export const proxyService = checked(
         .max(65535)
         .exactOptional()
         .describe(
-          "Fixed port of type NodePort, from the range that the cluster allows; of a Tunnel, the port of pair 0: pair i gets nodePort + i. Absent: the cluster chooses.",
+          "Fixed port of type NodePort, within the range of the cluster (30000 to 32767 unless it was changed); of a Tunnel, the port of pair 0: pair i gets nodePort + i. Absent: the cluster chooses.",
         ),
       annotations: textMap()
         .exactOptional()
@@ -130,9 +133,6 @@ export const proxyService = checked(
     },
   ],
 );
-
-/** What the scale subresource shows to a HorizontalPodAutoscaler, which takes each pod that it selects for one replica. */
-export const scaleSelector = (description: string) => z.string().exactOptional().describe(description);
 
 export const secretRef = z
   .strictObject({

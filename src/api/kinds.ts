@@ -24,8 +24,6 @@ export interface Kind {
   status: z.ZodType;
   rules: readonly Rule[];
   columns: readonly Column[];
-  /** Whether `kubectl scale` works on it (`spec.replicas`). */
-  scalable: boolean;
 }
 
 const condition = (type: string, field: string) => `.status.conditions[?(@.type=="${type}")].${field}`;
@@ -79,7 +77,6 @@ const tunnelKind: Kind = {
   spec: tunnelSpec,
   status: tunnelStatus,
   rules: tunnelRules,
-  scalable: true,
   columns: [
     ready,
     {
@@ -122,7 +119,6 @@ const proxyKind: Kind = {
   spec: proxySpec,
   status: proxyStatus,
   rules: proxyRules,
-  scalable: true,
   columns: [
     ready,
     {
@@ -165,13 +161,19 @@ const targetKind: Kind = {
   plural: "targets",
   shortName: "tgt",
   description:
-    "A Target is the outbound-only end of a tunnel: a pod that dials the Proxy's rendezvous and, for each consumer, the backend.",
+    "A Target is the outbound-only end of a tunnel: pods that dial the Proxy's rendezvous and, for each consumer, the backend.",
   spec: targetSpec,
   status: targetStatus,
   rules: targetRules,
-  scalable: false,
   columns: [
     ready,
+    {
+      name: "Sessions",
+      type: "integer",
+      jsonPath: ".status.readyReplicas",
+      description: "Target pods whose session with the proxy is up.",
+    },
+    { name: "Wanted", type: "integer", jsonPath: ".spec.replicas", description: "Target pods that are wanted." },
     { name: "Proxy", type: "string", jsonPath: ".spec.proxyEndpoint", description: "The rendezvous it dials." },
     { name: "Backend", type: "string", jsonPath: ".spec.endpoint", description: "Where connections end." },
     reason,

@@ -1,5 +1,5 @@
 import { z } from "zod";
-import { consumerPort, rendezvousPort } from "../names.ts";
+import { apiGroup, consumerPort, rendezvousPort } from "../names.ts";
 import { checked, port, type Rule, text, textMap } from "./fields.ts";
 import { resources } from "./resources.ts";
 import { affinity, oneValue, tolerations, topologySpreadConstraints } from "./scheduling.ts";
@@ -37,10 +37,18 @@ const fields = {
     .max(16)
     .exactOptional()
     .describe("Secrets for pulling the agent image, in the namespace of this object."),
-  labels: z
-    .record(z.string(), z.string().max(63))
-    .exactOptional()
-    .describe("More labels of the pods; those of netaminity win."),
+  labels: checked(
+    z.record(z.string(), z.string().max(63)).meta({
+      description: "More labels of the pods; those of netaminity win, and its own prefix cannot be used.",
+      maxProperties: 64,
+    }),
+    [
+      {
+        rule: `self.all(key, !key.startsWith('${apiGroup}/'))`,
+        message: `labels that begin with ${apiGroup}/ are set by the operator: consumers are led by them`,
+      },
+    ],
+  ).exactOptional(),
   annotations: textMap().exactOptional().describe("More annotations of the pods."),
 };
 

@@ -5,11 +5,11 @@ import {
   consumerService,
   drainTimeout,
   nameRule,
+  podSelector,
   proxyEncryption,
   proxyService,
   type Rule,
   replicas,
-  scaleSelector,
   secretRef,
 } from "./fields.ts";
 import { podTemplate } from "./pod-template.ts";
@@ -40,11 +40,11 @@ export const proxyStatus = z
       .describe("host:port of the rendezvous: the spec.proxyEndpoint of the Target that belongs here."),
     consumerEndpoint: z.string().exactOptional().describe("host:port to which consumers connect inside this cluster."),
     activePod: z.string().exactOptional().describe("The proxy pod to which the rendezvous leads now."),
-    selector: scaleSelector("Label selector of the proxy pods, for the scale subresource."),
     replicas: count("Proxy pods that exist and are not being deleted."),
     liveReplicas: count("Proxy pods that run on a ready node and could be the active one."),
     readyReplicas: count("Proxy pods that carry a Target session."),
     updatedReplicas: count("Proxy pods of the newest revision of the pod template."),
+    selector: podSelector,
   })
   .describe("What was seen last.");
 

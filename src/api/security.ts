@@ -1,8 +1,7 @@
 import { z } from "zod";
 import { text } from "./fields.ts";
 
-/** Manifests that are written for several platforms say null where the platform is to choose. */
-const id = (description: string) => z.int().min(0).nullable().exactOptional().describe(description);
+const id = (description: string) => z.int().min(0).exactOptional().describe(description);
 
 const profile = (description: string) =>
   z
@@ -23,12 +22,14 @@ const seLinuxOptions = z
   .exactOptional()
   .describe("SELinux context.");
 
+const processId = (description: string) => z.int().min(0).nullable().exactOptional().describe(description);
+
 const common = {
-  runAsUser: id(
-    "User id of the process. Absent or null: the one that the platform chooses, else that of the image, 65532.",
+  runAsUser: processId(
+    "User id of the process; when absent or null that of the image (65532), or what the platform chooses.",
   ),
-  runAsGroup: id(
-    "Group id of the process. Absent or null: the one that the platform chooses, else that of the image, 65532.",
+  runAsGroup: processId(
+    "Group id of the process; when absent or null that of the image (65532), or what the platform chooses.",
   ),
   runAsNonRoot: z.boolean().exactOptional().describe("Refuse to run as root; true when absent."),
   seLinuxOptions,

@@ -1,11 +1,22 @@
 import { z } from "zod";
 import { conditions } from "./conditions.ts";
-import { drainTimeout, encryption, endpoint, nameRule, type Rule, secretRef, sendProxyProtocol } from "./fields.ts";
+import {
+  drainTimeout,
+  encryption,
+  endpoint,
+  nameRule,
+  podSelector,
+  type Rule,
+  replicas,
+  secretRef,
+  sendProxyProtocol,
+} from "./fields.ts";
 import { podTemplate } from "./pod-template.ts";
 import type { Resource } from "./resource.ts";
 
 export const targetSpec = z
   .strictObject({
+    replicas: replicas("Target pods, each with a session of its own; consumers are spread over them."),
     secretRef,
     endpoint: endpoint("host:port of the backend, as seen from the target pod."),
     proxyEndpoint: endpoint("host:port of the rendezvous: the status.proxyEndpoint of the Proxy."),
@@ -25,6 +36,7 @@ export const targetStatus = z
     replicas: z.int().min(0).describe("Target pods that exist and are not being deleted."),
     readyReplicas: z.int().min(0).describe("Target pods whose session with the proxy is up."),
     updatedReplicas: z.int().min(0).describe("Target pods of the newest revision of the pod template."),
+    selector: podSelector,
   })
   .describe("What was seen last.");
 

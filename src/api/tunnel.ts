@@ -8,10 +8,10 @@ import {
   encryption,
   endpoint,
   nameRule,
+  podSelector,
   proxyService,
   type Rule,
   replicas,
-  scaleSelector,
   sendProxyProtocol,
 } from "./fields.ts";
 import { podTemplate, podTemplateOverride } from "./pod-template.ts";
@@ -30,6 +30,7 @@ const proxySide = z
 
 const targetSide = z
   .strictObject({
+    replicas: replicas("Target pods of each pair, each with a session of its own; consumers are spread over them."),
     endpoint: endpoint("host:port of the backend, as seen from the target pods."),
     sendProxyProtocol,
     podTemplate: podTemplateOverride
@@ -79,11 +80,11 @@ export const tunnelStatus = z
     observedGeneration: z.int().min(0).describe("The metadata.generation that this status is about."),
     conditions,
     consumerEndpoint: z.string().exactOptional().describe("host:port to which consumers connect inside this cluster."),
-    selector: scaleSelector("Label selector of the target pods, for the scale subresource: one pod for each pair."),
     replicas: count("Pairs that exist."),
     readyReplicas: count("Pairs that carry traffic."),
     readyProxyReplicas: count("Pairs whose Proxy is Ready."),
     readyTargetReplicas: count("Pairs whose Target is Ready."),
+    selector: podSelector,
     replicasStatus: z
       .array(pairStatus)
       .max(64)
@@ -93,7 +94,13 @@ export const tunnelStatus = z
   .describe("What was seen last.");
 
 /** Rules on the whole object. The longest child name is `<name>-63-rendezvous`. */
-export const tunnelRules: readonly Rule[] = [nameRule(49)];
+export const tunnelRules: readonly Rule[] = [
+  nameRule(49),
+  {
+    rule: "!self.spec.service.name.startsWith(self.metadata.name + '-') || !self.spec.service.name.substring(self.metadata.name.size()).matches('^-[0-9]{1,2}-rendezvous$')",
+    message: "spec.service.name must not be <name>-<number>-rendezvous: those are the rendezvous Services of its pairs",
+  },
+];
 
 export type TunnelSpec = z.output<typeof tunnelSpec>;
 export type TunnelStatus = z.output<typeof tunnelStatus>;

@@ -2,10 +2,10 @@ import type { V1Service } from "@kubernetes/client-node";
 import type { ProxyResource } from "../api/proxy.ts";
 import type { TunnelResource } from "../api/tunnel.ts";
 import { labels } from "../names.ts";
+import { appProtocol } from "./app-protocol.ts";
 import type { DesiredObject } from "./desired.ts";
 import { childMetadata, type Owner } from "./metadata.ts";
 import { selectorOf } from "./pod-template.ts";
-import { opaqueTcp } from "./rendezvous-service.ts";
 
 /** The Service of a Tunnel that leads to the proxy pods of all its pairs; only those that carry a session are ready. */
 export function tunnelConsumerService(tunnel: TunnelResource): V1Service & DesiredObject {
@@ -34,7 +34,7 @@ function consumerService(
       type: "ClusterIP",
       ipFamilyPolicy: "PreferDualStack",
       selector,
-      ports: [{ name: "consumers", protocol: "TCP", appProtocol: opaqueTcp, port, targetPort: "consumers" }],
+      ports: [{ name: "consumers", protocol: "TCP", appProtocol, port, targetPort: "consumers" }],
     },
   };
 }

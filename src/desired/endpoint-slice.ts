@@ -1,22 +1,28 @@
 import type { V1EndpointSlice } from "@kubernetes/client-node";
 import type { ProxyResource } from "../api/proxy.ts";
 import { apiGroup, rendezvousPort } from "../names.ts";
+import { appProtocol } from "./app-protocol.ts";
 import type { DesiredObject } from "./desired.ts";
 import { proxyLabels } from "./labels.ts";
 import { childMetadata } from "./metadata.ts";
 import { endpointSliceName, rendezvousServiceName } from "./names.ts";
-import { opaqueTcp, rendezvousPortName } from "./rendezvous-service.ts";
+import { rendezvousPortName } from "./rendezvous-service.ts";
 
 export type AddressFamily = "IPv4" | "IPv6";
 
 /** Annotation of a slice: the container that was running when its pod was chosen. Another id means that the agent restarted. */
 export const activeContainerAnnotation = `${apiGroup}/active-container`;
 
+/** Annotation of a slice: what is remembered of the newest revision's attempts to serve; empty when there is nothing. */
+export const attemptAnnotation = `${apiGroup}/attempt`;
+
 /** The proxy pod to which the rendezvous leads. */
 export interface ActiveEndpoint {
   pod: { name: string; uid: string };
   /** Id of its running agent container, as the container runtime gives it. */
   containerId: string;
+  /** Value of {@link attemptAnnotation}; undefined: it need not be there. */
+  attempt: string | undefined;
   nodeName: string | undefined;
   /** Its addresses, at most one per family. */
   addresses: readonly { family: AddressFamily; address: string }[];
@@ -33,7 +39,7 @@ export function endpointSlices(
 
 function endpointSlice(
   proxy: ProxyResource,
-  { pod, containerId, nodeName }: ActiveEndpoint,
+  { pod, containerId, attempt, nodeName }: ActiveEndpoint,
   family: AddressFamily,
   address: string,
 ): V1EndpointSlice & DesiredObject {
@@ -48,7 +54,10 @@ function endpointSlice(
         // Not the value of the built-in controllers: they leave the slices of others alone.
         "endpointslice.kubernetes.io/managed-by": apiGroup,
       }),
-      annotations: { [activeContainerAnnotation]: containerId },
+      annotations: {
+        [activeContainerAnnotation]: containerId,
+        ...(attempt !== undefined && { [attemptAnnotation]: attempt }),
+      },
     },
     addressType: family,
     endpoints: [
@@ -60,6 +69,6 @@ function endpointSlice(
         targetRef: { kind: "Pod", namespace, name: pod.name, uid: pod.uid },
       },
     ],
-    ports: [{ name: rendezvousPortName, protocol: "TCP", appProtocol: opaqueTcp, port: rendezvousPort }],
+    ports: [{ name: rendezvousPortName, protocol: "TCP", appProtocol, port: rendezvousPort }],
   };
 }

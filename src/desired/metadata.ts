@@ -1,5 +1,5 @@
 import type { ObjectMeta, OwnerReference } from "../api/resource.ts";
-import { labels } from "../names.ts";
+import { apiGroup, labels } from "../names.ts";
 
 /** The object that a child is made for. */
 export interface Owner {
@@ -24,9 +24,10 @@ export function childMetadata(owner: Owner, name: string, ownLabels: Record<stri
   };
 }
 
-/** Labels of pods: what users add never replaces what finds them. */
+/** Labels of pods: what users add never replaces what finds them, nor lets them be found by the Service of something else. */
 export function podLabels(ownLabels: Record<string, string>, added: Record<string, string> = {}) {
-  return { ...added, ...ours, ...ownLabels };
+  const others = Object.entries(added).filter(([key]) => !key.startsWith(`${apiGroup}/`));
+  return { ...Object.fromEntries(others), ...ours, ...ownLabels };
 }
 
 function controllerReference(owner: Owner): OwnerReference & { controller: true } {

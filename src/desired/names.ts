@@ -2,6 +2,8 @@
 
 /** Pair `index` of a Tunnel: the name of its Proxy and of its Target. */
 export const pairName = (tunnel: string, index: number) => `${tunnel}-${index}`;
+/** The index in the name of a pair; NaN in another name. */
+export const indexOf = (pair: string) => Number(/-(\d+)$/.exec(pair)?.[1]);
 export const tunnelSecretName = (tunnel: string) => `${tunnel}-secret`;
 export const proxyDeploymentName = (proxy: string) => `${proxy}-proxy`;
 export const targetDeploymentName = (target: string) => `${target}-target`;

@@ -53,6 +53,7 @@ export function pairTarget(
     kind: "Target",
     metadata: pairMetadata(tunnel, index),
     spec: {
+      replicas: target.replicas,
       secretRef: { name: tunnelSecretName(tunnel.metadata.name) },
       endpoint: target.endpoint,
       proxyEndpoint,
@@ -69,7 +70,8 @@ function withDefaults(template: PodTemplate) {
   return { distributeByNodes: true, hostNetwork: false, ...template };
 }
 
-function pairMetadata(tunnel: TunnelResource, index: number) {
+/** Metadata of the Proxy and of the Target of pair `index`. */
+export function pairMetadata(tunnel: TunnelResource, index: number) {
   const { name } = tunnel.metadata;
   return childMetadata(tunnel, pairName(name, index), { [labels.tunnel]: name, [labels.index]: `${index}` });
 }

@@ -1,4 +1,10 @@
-import type { V1Affinity, V1PodSecurityContext, V1PodSpec, V1SecurityContext } from "@kubernetes/client-node";
+import type {
+  V1Affinity,
+  V1PodSecurityContext,
+  V1PodSpec,
+  V1SecurityContext,
+  V1Toleration,
+} from "@kubernetes/client-node";
 import type { PodTemplate } from "../api/pod-template.ts";
 import { labels } from "../names.ts";
 
@@ -9,11 +15,17 @@ export function overridden(shared: PodTemplate | undefined, own: PodTemplate | u
 
 /** The scheduling part of a pod. `selector` picks the pods of the same workload. */
 export function scheduling(template: PodTemplate, selector: Record<string, string>): Partial<V1PodSpec> {
-  const { nodeSelector, tolerations, topologySpreadConstraints = [], priorityClassName, runtimeClassName } = template;
+  const {
+    nodeSelector,
+    tolerations = [],
+    topologySpreadConstraints = [],
+    priorityClassName,
+    runtimeClassName,
+  } = template;
   const affinity = withDistribution(template, selector);
   return {
     ...(nodeSelector !== undefined && { nodeSelector }),
-    ...(tolerations !== undefined && tolerations.length > 0 && { tolerations: tolerations }),
+    tolerations: [...tolerations, ...lostNodeTolerations(tolerations)],
     ...(affinity !== undefined && { affinity }),
     ...(topologySpreadConstraints.length > 0 && {
       topologySpreadConstraints: topologySpreadConstraints.map((constraint) => ({
@@ -24,6 +36,17 @@ export function scheduling(template: PodTemplate, selector: Record<string, strin
     ...(priorityClassName ? { priorityClassName } : {}),
     ...(runtimeClassName ? { runtimeClassName } : {}),
   };
+}
+
+/** Seconds that a pod stays on a node that is not heard of, where Kubernetes' own default is five minutes: another node may have room for it. */
+const lostNodeSeconds = 15;
+
+/** What the user says about such nodes, or about all taints, goes before. */
+function lostNodeTolerations(given: NonNullable<PodTemplate["tolerations"]>): V1Toleration[] {
+  const keys = ["node.kubernetes.io/not-ready", "node.kubernetes.io/unreachable"];
+  return keys
+    .filter((key) => !given.some((each) => (each.key || key) === key && (each.effect || "NoExecute") === "NoExecute"))
+    .map((key) => ({ key, operator: "Exists", effect: "NoExecute", tolerationSeconds: lostNodeSeconds }));
 }
 
 /** The network part of a pod: with the node's network, cluster names must still resolve. */
@@ -47,20 +70,15 @@ export function resources({ resources: { requests, limits } = defaultResources }
 const defaultResources: NonNullable<PodTemplate["resources"]> = { requests: { cpu: "10m", memory: "32Mi" } };
 
 /**
- * Pod-level security that the Pod Security level "restricted" accepts, with the user's fields over it. Nothing says who the process is: the image
- * has a numeric user, which is enough for runAsNonRoot, and platforms that choose one themselves (OpenShift) refuse a pod that asks for another.
+ * Pod-level security that the Pod Security level "restricted" accepts, with the user's fields over it. The user is the image's (65532), or the
+ * platform's, where that gives each namespace users of its own.
  */
 export function podSecurity({ securityContext }: PodTemplate): V1PodSecurityContext {
   return {
     runAsNonRoot: true,
     seccompProfile: { type: "RuntimeDefault" },
-    ...withoutNulls(securityContext),
+    ...withoutNull(securityContext),
   };
-}
-
-/** Null leaves an id to the platform or the image, as its absence does. The API server does not store it, so it must not be compared with. */
-function withoutNulls(context: PodTemplate["securityContext"] | PodTemplate["containerSecurityContext"]) {
-  return Object.fromEntries(Object.entries(context ?? {}).filter(([, value]) => value !== null));
 }
 
 /** The same for the container. */
@@ -69,7 +87,7 @@ export function containerSecurity({ containerSecurityContext }: PodTemplate): V1
     allowPrivilegeEscalation: false,
     readOnlyRootFilesystem: true,
     capabilities: { drop: ["ALL"] },
-    ...withoutNulls(containerSecurityContext),
+    ...withoutNull(containerSecurityContext),
   };
 }
 
@@ -90,19 +108,25 @@ function withDistribution(template: PodTemplate, selector: Record<string, string
   };
 }
 
-function texts(quantities: Record<string, string | number>): Record<string, string> {
-  return Object.fromEntries(Object.entries(quantities).map(([name, value]) => [name, String(value)]));
+/** A user who is written as null is left to the platform, as an absent one. */
+function withoutNull<T extends object>(context: T | undefined): { [K in keyof T]: Exclude<T[K], null> } | undefined {
+  if (context === undefined) return undefined;
+  const kept = Object.entries(context).filter(([, value]) => value !== null);
+  return Object.fromEntries(kept) as { [K in keyof T]: Exclude<T[K], null> };
 }
 
-/** Labels in the text form of a selector, as the scale subresource gives it to autoscalers. */
-export function selectorText(labels: Record<string, string>): string {
-  return Object.entries(labels)
-    .map(([name, value]) => `${name}=${value}`)
-    .sort()
-    .join(",");
+function texts(quantities: Record<string, string | number>): Record<string, string> {
+  return Object.fromEntries(Object.entries(quantities).map(([name, value]) => [name, String(value)]));
 }
 
 /** Selector labels of one workload: they may never change, so nothing that a user can edit is in them. */
 export function selectorOf(component: "proxy" | "target", name: string): Record<string, string> {
   return { [labels.component]: component, [component === "proxy" ? labels.proxy : labels.target]: name };
+}
+
+/** As `kubectl get -l` and autoscalers take it. */
+export function selectorText(selector: Record<string, string>): string {
+  return Object.entries(selector)
+    .map(([key, value]) => `${key}=${value}`)
+    .join(",");
 }

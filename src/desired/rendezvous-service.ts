@@ -1,16 +1,11 @@
 import type { V1Service } from "@kubernetes/client-node";
 import type { ProxyResource } from "../api/proxy.ts";
 import { rendezvousPort } from "../names.ts";
+import { appProtocol } from "./app-protocol.ts";
 import type { DesiredObject } from "./desired.ts";
 import { proxyLabels } from "./labels.ts";
 import { childMetadata } from "./metadata.ts";
 import { rendezvousServiceName } from "./names.ts";
-
-/**
- * For service meshes, which otherwise wait for the client's first words to guess the protocol: here the server speaks first, and so do many backends.
- * (Istio: "Protocol Selection"; Linkerd: "Protocol detection".)
- */
-export const opaqueTcp = "tcp";
 
 /** Name of the port in the Service and in its EndpointSlices; they are matched by it. */
 export const rendezvousPortName = "rendezvous";
@@ -35,7 +30,7 @@ export function rendezvousService(proxy: ProxyResource): V1Service & DesiredObje
         {
           name: rendezvousPortName,
           protocol: "TCP",
-          appProtocol: opaqueTcp,
+          appProtocol,
           port: rendezvousPort,
           targetPort: rendezvousPort,
           ...(nodePort !== undefined && { nodePort }),

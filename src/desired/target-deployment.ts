@@ -6,13 +6,13 @@ import { targetDeploymentName } from "./names.ts";
 import { selectorOf } from "./pod-template.ts";
 
 /**
- * The one target pod of a Target. A new pod makes its session before the old one goes; on the node's network, where the two
+ * The target pods of a Target. A new pod makes its session before an old one goes; on the node's network, where the two
  * could not share the health port, the old one goes first.
  */
 export function targetDeployment(target: TargetResource, agent: AgentSettings) {
   const { name } = target.metadata;
   const template: PodTemplate = target.spec.podTemplate ?? {};
-  const { secretRef, endpoint, proxyEndpoint, sendProxyProtocol, encryption, drainTimeout } = target.spec;
+  const { replicas, secretRef, endpoint, proxyEndpoint, sendProxyProtocol, encryption, drainTimeout } = target.spec;
   return deployment(
     {
       owner: target,
@@ -21,7 +21,7 @@ export function targetDeployment(target: TargetResource, agent: AgentSettings) {
       selector: selectorOf("target", name),
       labels: targetLabels(target),
       rollout: {
-        replicas: 1,
+        replicas,
         progressDeadlineSeconds: 600,
         strategy: {
           type: "RollingUpdate",

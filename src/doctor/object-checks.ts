@@ -15,6 +15,8 @@ export interface AnyOwn {
 
 /** Reasons that are about the object as a whole: nothing that belongs to it is to be expected. */
 const objectReasons: readonly Reason[] = ["NameConflict", "PortConflict", "InvalidSpec", "Forbidden", "ScaledToZero"];
+/** Reasons why the newest pods do not take over. */
+const stuckReasons = ["NoSessionAfterChange", "ProgressDeadline"] as const satisfies readonly Reason[];
 const secretReasons: readonly Reason[] = ["SecretMissing", "SecretInvalid"];
 
 /** Whether the object is there and the operator takes care of it. */
@@ -73,6 +75,13 @@ export function secretCheck(name: string, look: Found<ObservedSecret>, ready: Co
     "secret",
     `Secret ${name} has ${keys.length === 2 ? "the keys secret and previous-secret" : "the key secret"}`,
   );
+}
+
+/** A change that does not get through, although what ran before it goes on serving. */
+export function changeCheck(link: string, object: AnyOwn | undefined): Check | undefined {
+  const updated = object === undefined ? undefined : conditionOf(object, "Updated");
+  if (updated?.status !== "False" || !isOneOf(updated.reason, stuckReasons)) return undefined;
+  return broken(link, `${updated.reason}: ${updated.message}`, reasons[updated.reason].todo);
 }
 
 /** Whether consumers are led to a pod. */

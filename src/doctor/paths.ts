@@ -13,7 +13,7 @@ import {
   type TargetFacts,
   type TunnelFacts,
 } from "./facts.ts";
-import { type AnyOwn, isOneOf, objectCheck, secretCheck, serviceCheck } from "./object-checks.ts";
+import { type AnyOwn, changeCheck, isOneOf, objectCheck, secretCheck, serviceCheck } from "./object-checks.ts";
 import { nodesCheck, podsCheck } from "./pod-checks.ts";
 import { proxySessionCheck, targetSessionCheck } from "./session-checks.ts";
 
@@ -31,6 +31,7 @@ export function proxyPath(facts: ProxyFacts, probe: Probe | undefined): Check[] 
     nodesCheck("nodes", facts),
     rendezvousCheck(facts),
     proxySessionCheck(facts),
+    changeCheck("change", proxy),
     encryptionCheck(facts),
     serviceCheck(proxy.spec.service?.name, facts.consumers),
   );
@@ -48,6 +49,7 @@ export function targetPath(facts: TargetFacts, probe: Probe | undefined): Check[
     podsCheck("pods", facts),
     nodesCheck("nodes", facts),
     targetSessionCheck(facts),
+    changeCheck("change", target),
     encryptionCheck(facts),
     backendCheck(facts),
   );
@@ -92,6 +94,8 @@ function pairPath(proxy: ProxyFacts, target: TargetFacts, tunnel: TunnelResource
     targetObject,
     ...("found" in target.object ? [podsCheck("target pods", target), nodesCheck("target nodes", target)] : []),
     ...("found" in target.object ? pairSession(proxy, target, tunnel) : []),
+    changeCheck("proxy change", seen(proxy.object)),
+    changeCheck("target change", seen(target.object)),
     ...("found" in target.object ? [backendCheck(target)] : []),
   );
 }

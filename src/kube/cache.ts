@@ -47,6 +47,8 @@ export interface Reflector {
   synced(): boolean;
   /** Resolves when it has, or when the signal fires. */
   firstList: Promise<void>;
+  /** Resolves when it has, when it was refused for good as far as is known, or when the signal fires. */
+  firstTry: Promise<void>;
   /** Milliseconds since the server last told us anything. */
   silence(): number;
   /** Why the last try failed; undefined while all is well. */
@@ -71,6 +73,7 @@ const defaultWatchTiming: WatchTiming = {
 export function startReflector<T extends KubeObject>(options: ReflectorOptions<T>): Reflector {
   const timing = { ...defaultWatchTiming, ...options.timing };
   const first = Promise.withResolvers<void>();
+  const tried = Promise.withResolvers<void>();
   const state = { synced: false, heard: performance.now(), failure: undefined as Error | undefined };
   const heard = () => {
     state.heard = performance.now();
@@ -88,6 +91,7 @@ export function startReflector<T extends KubeObject>(options: ReflectorOptions<T
       begins = "watch";
       state.synced = true;
       first.resolve();
+      tried.resolve();
       heard();
     },
     advance: (next) => {
@@ -133,6 +137,9 @@ export function startReflector<T extends KubeObject>(options: ReflectorOptions<T
         // A watch that was silent had been opened, so there is nothing to spare; a server that is gone is seen when it is opened again.
         failures = error instanceof IdleError ? 0 : failures + 1;
         version = report(options, state, error) === "gone" ? undefined : version;
+        if (error instanceof RefusedError) {
+          tried.resolve();
+        }
       }
       if (failures > 0) {
         await pause(backoffDelay(failures, { first: timing.firstBackoff, cap: timing.maxBackoff }), options.signal);
@@ -144,7 +151,11 @@ export function startReflector<T extends KubeObject>(options: ReflectorOptions<T
     silence: () => performance.now() - state.heard,
     failure: () => state.failure,
     firstList: first.promise,
-    done: run().finally(first.resolve),
+    firstTry: tried.promise,
+    done: run().finally(() => {
+      first.resolve();
+      tried.resolve();
+    }),
   };
 }
 

@@ -1,4 +1,5 @@
 import { type Reflector, startReflector, type WatchTiming } from "../kube/cache.ts";
+import { RefusedError } from "../kube/errors.ts";
 import type { Kube, KubeObject } from "../kube/kube.ts";
 import type { Resource } from "../kube/resources.ts";
 import { type Change, createStore, type Origin, type Store } from "../kube/store.ts";
@@ -55,8 +56,10 @@ export interface Caches {
   trim(object: CachedObject): CachedObject;
   /** Why the caches cannot be trusted now; undefined when they can. */
   notReady(): string | undefined;
-  /** Resolves once every first list has arrived, or when the signal fires. */
+  /** Resolves once every first list has arrived or was refused, or when the signal fires. */
   synced(): Promise<void>;
+  /** Resolves when all first lists of a namespace have arrived, or when the signal fires. Without the right to read it, it is left alone. */
+  known(namespace: string): Promise<void>;
   done: Promise<void>;
 }
 
@@ -67,7 +70,7 @@ const managedSelector = `${labels.managedBy}=netaminity`;
 const deadAfter = 10 * 60_000;
 
 export function startCaches(options: CachesOptions): Caches {
-  const reflectors: { resource: Resource; reflector: Reflector }[] = [];
+  const reflectors: { resource: Resource; namespace: string | undefined; reflector: Reflector }[] = [];
   const stores = new Map<string, { store: Store<CachedObject>; keep: (object: KubeObject) => CachedObject }>();
 
   /** One store, filled by one reflector per namespace (or one for all). */
@@ -96,12 +99,20 @@ export function startCaches(options: CachesOptions): Caches {
         keep,
         store,
       });
-      reflectors.push({ resource, reflector });
+      reflectors.push({ resource, namespace, reflector });
     }
     // The map gives a store back only for objects of the kind that it was made for.
     stores.set(`${resource.apiVersion}/${resource.kind}`, { store: store as unknown as Store<CachedObject>, keep });
     return store;
   };
+
+  const of = (namespace: string) => reflectors.filter((each) => each.namespace === namespace);
+  const known = async (namespace: string) => {
+    await Promise.all(of(namespace).map(({ reflector }) => reflector.firstList));
+  };
+  /** It was deleted, with the Role in it, or not made yet: the others are served all the same. */
+  const isForbidden = (namespace: string | undefined) =>
+    namespace !== undefined && of(namespace).some(({ reflector }) => reflector.failure() instanceof RefusedError);
 
   const ours = { labelSelector: managedSelector };
   const children = { ...ours, indexBy: byController };
@@ -126,23 +137,63 @@ export function startCaches(options: CachesOptions): Caches {
     storeOf: ({ apiVersion, kind }) => stores.get(`${apiVersion}/${kind}`)?.store,
     trim: (object) => stores.get(`${object.apiVersion}/${object.kind}`)?.keep(object) ?? object,
     notReady: () => {
-      const unsynced = reflectors.find(({ reflector }) => !reflector.synced());
+      const unsynced = reflectors.find(({ namespace, reflector }) => !reflector.synced() && !isForbidden(namespace));
       if (unsynced !== undefined) {
         const reason = unsynced.reflector.failure()?.message;
         return `waiting for the first list of ${unsynced.resource.plural}${reason === undefined ? "" : `: ${reason}`}`;
       }
-      const silent = reflectors.find(({ reflector }) => reflector.silence() > deadAfter);
+      const silent = reflectors.find(
+        ({ namespace, reflector }) => reflector.silence() > deadAfter && !isForbidden(namespace),
+      );
       return silent === undefined ? undefined : `the watch of ${silent.resource.plural} is silent`;
     },
     synced: async () => {
-      await Promise.all(reflectors.map(({ reflector }) => reflector.firstList));
+      await Promise.all(
+        reflectors.map(({ namespace, reflector }) =>
+          namespace === undefined ? reflector.firstList : reflector.firstTry,
+        ),
+      );
+      tellUnreadable(options, of);
     },
+    known,
     done: Promise.all(reflectors.map(({ reflector }) => reflector.done)).then(() => {}),
   };
 }
 
+/** Says which namespaces cannot be read, and when they can. */
+function tellUnreadable(
+  { namespaces, log, signal }: CachesOptions,
+  of: (namespace: string) => { reflector: Reflector }[],
+): void {
+  for (const namespace of namespaces) {
+    const waiting = of(namespace).find(({ reflector }) => !reflector.synced());
+    if (waiting === undefined || signal.aborted) {
+      continue;
+    }
+    const reason = waiting.reflector.failure()?.message;
+    log.warn("a namespace is left alone until it can be read", { namespace, reason });
+    void Promise.all(of(namespace).map(({ reflector }) => reflector.firstList)).then(() => {
+      if (!signal.aborted) {
+        log.info("a namespace can be read now", { namespace });
+      }
+    });
+  }
+}
+
 /** Index key of what an object controls. */
 export const controlledBy = (uid: string) => `controller:${uid}`;
+
+/** The other Proxies of the same Tunnel. */
+export function siblingsOf(proxies: Caches["proxies"], proxy: CachedProxy): readonly CachedProxy[] {
+  const tunnel = proxy.metadata.ownerReferences?.find(({ controller }) => controller === true);
+  if (tunnel === undefined) {
+    return [];
+  }
+  return proxies.indexed(controlledBy(tunnel.uid)).filter(({ metadata }) => metadata.uid !== proxy.metadata.uid);
+}
+
+/** Index key of the Proxies and Targets that say to be of a Tunnel and that nobody controls. */
+export const leftBy = (namespace: string, tunnel: string) => `left:${namespace}/${tunnel}`;
 /** Index key of the Proxies and Targets that use a Secret. */
 export const usesSecret = (namespace: string, name: string) => `secret:${namespace}/${name}`;
 /** Index key of the pods and ReplicaSets of a Proxy or Target. */
@@ -157,7 +208,10 @@ function byController(object: { metadata: { ownerReferences?: { controller?: boo
 }
 
 function byControllerAndSecret(object: CachedProxy | CachedTarget): string[] {
-  return [...byController(object), usesSecret(object.metadata.namespace, object.spec.secretRef.name)];
+  const { namespace, labels: own = {} } = object.metadata;
+  const [owners, tunnel] = [byController(object), own[labels.tunnel]];
+  const left = owners.length === 0 && tunnel !== undefined ? [leftBy(namespace, tunnel)] : [];
+  return [...owners, ...left, usesSecret(namespace, object.spec.secretRef.name)];
 }
 
 function byWorkload(object: CachedReplicaSet | CachedPod): string[] {

@@ -1,8 +1,8 @@
 import { withHash } from "../desired/applied.ts";
-import { ConflictError, NotFoundError, RefusedError } from "../kube/errors.ts";
+import { ConflictError, isWebhookFailure, NotFoundError, RefusedError } from "../kube/errors.ts";
 import type { Kube } from "../kube/kube.ts";
 import type { ApplyFailure, ApplyFailureKind } from "../plan/observed.ts";
-import { controllerOf, isControlledBy } from "../plan/ownership.ts";
+import { controllerOf, isControlledBy, isOrphanOf } from "../plan/ownership.ts";
 import type { DesiredObject } from "../plan/plan.ts";
 import type { CachedObject, Caches } from "./caches.ts";
 import { changedLists, isAsWanted } from "./compare.ts";
@@ -40,7 +40,7 @@ export function createChildWriter(kube: Kube, caches: Caches): ChildWriter {
     },
     async apply(owner, desired, signal) {
       const live = await find(kube, caches, desired, signal);
-      if (live !== undefined && !isControlledBy(live, owner)) {
+      if (live !== undefined && !isControlledBy(live, owner) && !isOrphanOf(live, desired)) {
         return failureOf(desired, "name-conflict", whoOwns(live));
       }
       if (live?.metadata.deletionTimestamp !== undefined) {
@@ -137,7 +137,7 @@ function whoOwns(live: CachedObject): string {
 }
 
 function failureKind(error: RefusedError): ApplyFailureKind {
-  if (error.code === 403) {
+  if (error.code === 403 || isWebhookFailure(error)) {
     return "forbidden";
   }
   const causes = error.body.details?.causes ?? [];

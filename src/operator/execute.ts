@@ -1,4 +1,4 @@
-import { ConflictError, NotFoundError } from "../kube/errors.ts";
+import { ConflictError, NotFoundError, RefusedError } from "../kube/errors.ts";
 import type { Kube } from "../kube/kube.ts";
 import type { ApplyFailure } from "../plan/observed.ts";
 import type { DesiredObject, ObjectRef } from "../plan/plan.ts";
@@ -18,8 +18,8 @@ export interface Executor {
   createAll(wanted: readonly DesiredObject[], signal: AbortSignal): Promise<ApplyFailure[]>;
   /** Writes the children that are not as wanted and returns those that the API server or our ownership check refused. */
   applyAll(owner: Owner, wanted: readonly DesiredObject[], signal: AbortSignal): Promise<ApplyFailure[]>;
-  /** Deletes what is no longer wanted, if it still is the object that was looked at. */
-  removeAll(unwanted: readonly ObjectRef[], signal: AbortSignal): Promise<void>;
+  /** Deletes what is no longer wanted, if it still is the object that was looked at. Returns what the API server refused. */
+  removeAll(unwanted: readonly ObjectRef[], signal: AbortSignal): Promise<ApplyFailure[]>;
   /** Writes the status, unless it is there already. */
   writeStatus(owner: Owner & { status?: object }, status: object, signal: AbortSignal): Promise<void>;
 }
@@ -31,16 +31,24 @@ export function createExecutor(kube: Kube, caches: Caches): Executor {
     createAll: (wanted, signal) => failuresOf(wanted, (desired) => children.create(desired, signal)),
     applyAll: (owner, wanted, signal) => failuresOf(wanted, (desired) => children.apply(owner, desired, signal)),
     async removeAll(unwanted, signal) {
+      const failures: ApplyFailure[] = [];
       for (const object of unwanted) {
         try {
           await kube.remove(resourceOf(object), object, signal);
         } catch (error) {
+          if (error instanceof RefusedError) {
+            const { apiVersion, kind, name } = object;
+            const message = error.body.message ?? error.message;
+            failures.push({ kind: "not-removed", object: { apiVersion, kind, name }, message });
+            continue;
+          }
           // Gone already, or replaced by another object of the same name: either way ours is no more.
           if (!(error instanceof NotFoundError || error instanceof ConflictError)) {
             throw error;
           }
         }
       }
+      return failures;
     },
     async writeStatus(owner, status, signal) {
       const wanted = JSON.parse(JSON.stringify(status)) as Record<string, unknown>;

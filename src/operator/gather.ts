@@ -1,4 +1,4 @@
-import { tunnelSecretName } from "../desired/names.ts";
+import { indexOf, tunnelSecretName } from "../desired/names.ts";
 import { labels } from "../names.ts";
 import type {
   ApplyFailure,
@@ -8,8 +8,8 @@ import type {
   TargetInput,
   TunnelInput,
 } from "../plan/observed.ts";
-import { type Caches, controlledBy, ofWorkload } from "./caches.ts";
-import type { CachedProxy, CachedTarget, CachedTunnel } from "./keep.ts";
+import { type Caches, controlledBy, leftBy, ofWorkload, siblingsOf } from "./caches.ts";
+import type { CachedPod, CachedProxy, CachedTarget, CachedTunnel } from "./keep.ts";
 import type { SecretWatches } from "./secret-watches.ts";
 
 /** What gathering reads. */
@@ -39,6 +39,7 @@ export async function gatherTunnel(tunnel: CachedTunnel, sources: Sources, signa
     services: caches.services.indexed(owned),
     proxies: caches.proxies.indexed(owned),
     targets: caches.targets.indexed(owned),
+    leftPairs: [...caches.proxies.indexed(leftBy(namespace, name)), ...caches.targets.indexed(leftBy(namespace, name))],
   };
 }
 
@@ -48,7 +49,6 @@ export async function gatherProxy(proxy: CachedProxy, sources: Sources, signal: 
   const owned = controlledBy(uid);
   const workload = ofWorkload(labels.proxy, namespace, name);
   const pods = caches.pods.indexed(workload);
-  const nodeNames = new Set(pods.map((pod) => pod.spec?.nodeName));
   return {
     proxy,
     settings,
@@ -60,7 +60,8 @@ export async function gatherProxy(proxy: CachedProxy, sources: Sources, signal: 
     services: caches.services.indexed(owned),
     endpointSlices: caches.endpointSlices.indexed(owned),
     pods,
-    nodes: nodesNamed(caches, nodeNames),
+    nodes: nodesOf(caches, pods),
+    takenNodes: takenNodes(caches, proxy),
     probes: sources.probes.results(pods.map((pod) => pod.metadata.uid)),
   };
 }
@@ -69,6 +70,7 @@ export async function gatherTarget(target: CachedTarget, sources: Sources, signa
   const { caches, settings } = sources;
   const { namespace, name, uid } = target.metadata;
   const workload = ofWorkload(labels.target, namespace, name);
+  const pods = caches.pods.indexed(workload);
   return {
     target,
     settings,
@@ -77,14 +79,29 @@ export async function gatherTarget(target: CachedTarget, sources: Sources, signa
     secret: await sources.secrets.find(namespace, target.spec.secretRef.name, signal),
     deployments: caches.deployments.indexed(controlledBy(uid)),
     replicaSets: caches.replicaSets.indexed(workload),
-    pods: caches.pods.indexed(workload),
+    pods,
+    nodes: nodesOf(caches, pods),
   };
 }
 
-function nodesNamed({ nodes }: Caches, names: ReadonlySet<string | undefined>) {
+/** In each pair the active pod is chosen so that the one after it can have another node: only pairs before this one count, so that no two wait for each other. */
+function takenNodes({ proxies, pods }: Caches, proxy: CachedProxy): string[] {
+  return siblingsOf(proxies, proxy).flatMap((sibling) => {
+    const { namespace, name } = sibling.metadata;
+    const active = sibling.status?.activePod;
+    if (active === undefined || indexOf(name) >= indexOf(proxy.metadata.name)) {
+      return [];
+    }
+    const nodeName = pods.get(namespace, active)?.spec?.nodeName;
+    return nodeName === undefined ? [] : [nodeName];
+  });
+}
+
+function nodesOf({ nodes }: Caches, pods: readonly CachedPod[]) {
   if (nodes === undefined) {
     return undefined;
   }
+  const names = new Set(pods.map((pod) => pod.spec?.nodeName));
   return [...names].flatMap((name) => {
     const node = name === undefined ? undefined : nodes.get("", name);
     return node === undefined ? [] : [node];

@@ -13,6 +13,10 @@ export interface PolicyRule {
 /** Name of the Lease by which replicas elect one, in the operator's own namespace. */
 export const leaseName = "netaminity-operator";
 
+/** Name of the Lease by which releases that would serve the same objects find each other, and where it is when those are of all namespaces. */
+export const guardName = "netaminity-guard";
+export const guardNamespace = "kube-system";
+
 const rule = (resource: Resource, verbs: Verb[], subresource?: string): PolicyRule => ({
   apiGroups: [resource.group],
   resources: [subresource === undefined ? resource.plural : `${resource.plural}/${subresource}`],
@@ -23,12 +27,16 @@ const rule = (resource: Resource, verbs: Verb[], subresource?: string): PolicyRu
 const childVerbs: Verb[] = ["get", "list", "watch", "create", "patch", "delete"];
 
 /** All that the operator may do; `npm run generate` writes it into the chart. */
-export const rbac: { cluster: PolicyRule[]; namespaced: PolicyRule[]; leaderElection: PolicyRule[] } = {
+export const rbac: Record<"cluster" | "namespaced" | "platforms" | "guard" | "leaderElection", PolicyRule[]> = {
   /**
    * What is about no namespace and so needs a ClusterRole. A namespaced installation does without: it learns that a node is lost when
    * Kubernetes marks its pods.
    */
-  cluster: [rule(resources.node, ["list", "watch"])],
+  cluster: [
+    rule(resources.node, ["list", "watch"]),
+    // Which namespaces another release serves.
+    { ...rule(resources.lease, ["list", "watch"]), resourceNames: [guardName] },
+  ],
   /** In every namespace that is served: part of the ClusterRole, or a Role in each. */
   namespaced: [
     rule(resources.tunnel, ["list", "watch"]),
@@ -42,11 +50,19 @@ export const rbac: { cluster: PolicyRule[]; namespaced: PolicyRule[]; leaderElec
     rule(resources.replicaSet, ["list", "watch"]),
     rule(resources.service, childVerbs),
     rule(resources.endpointSlice, childVerbs),
-    // OpenShift's admission asks for it when a slice holds an address of the pods' network (RestrictedEndpointsAdmission).
-    rule(resources.endpointSlice, ["create"], "restricted"),
     rule(resources.pod, ["list", "watch", "delete"]),
     rule(resources.secret, ["get", "list", "watch", "create", "patch"]),
     rule(resources.event, ["create", "patch"]),
+  ],
+  /**
+   * In every namespace that is served, for what only some platforms ask: OpenShift lets nobody without it write an address of the cluster's own network into a
+   * slice (its admission plugin RestrictedEndpointsAdmission).
+   */
+  platforms: [rule(resources.endpointSlice, ["create"], "restricted")],
+  /** In every namespace that is served, or in kube-system when all are. */
+  guard: [
+    rule(resources.lease, ["create"]),
+    { ...rule(resources.lease, ["get", "update"]), resourceNames: [guardName] },
   ],
   /** In the operator's own namespace. The name limits all but `create`, which RBAC cannot limit by name. */
   leaderElection: [

@@ -76,8 +76,9 @@ async function runPass<Input extends { failures: readonly ApplyFailure[] }, Stat
     ...(await executor.createAll(plan.create, signal)),
     ...(await executor.applyAll(owner, plan.apply, signal)),
   ];
-  const told = failures.length === 0 ? plan : decide({ ...input, failures });
-  await executor.removeAll(told.remove, signal);
+  const found = failures.length === 0 ? plan : decide({ ...input, failures });
+  const left = await executor.removeAll(found.remove, signal);
+  const told = left.length === 0 ? found : decide({ ...input, failures: [...failures, ...left] });
   await executor.writeStatus(owner, told.status, signal);
   for (const note of told.events satisfies readonly EventNote[]) {
     events.record(owner, note);

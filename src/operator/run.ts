@@ -12,12 +12,13 @@ import { type ProbeAddress, podsToProbe } from "../plan/pods-to-probe.ts";
 import { type Caches, ofWorkload, startCaches } from "./caches.ts";
 import { runController } from "./controller.ts";
 import { createExecutor } from "./execute.ts";
+import { type Guard, startGuard } from "./guard.ts";
 import { createOperatorMetrics, type OperatorMetrics } from "./metrics.ts";
-import { createProber, type Prober } from "./prober.ts";
+import { createProber, type Prober, type ProbeTiming } from "./prober.ts";
 import { leaseName } from "./rbac.ts";
 import { createReconcile } from "./reconcile.ts";
 import { createSecretWatches, type SecretWatches } from "./secret-watches.ts";
-import { type Key, keyFor, keysOf } from "./watches.ts";
+import { type Key, keyFor, keysOf, parseKey } from "./watches.ts";
 
 export interface OperatorOptions {
   credentials: Credentials;
@@ -32,7 +33,13 @@ export interface OperatorOptions {
   /** Secrets of users that are watched, each by a request of its own; a smaller number for tests. */
   maxSecretWatches?: number;
   /** Shorter times for tests. */
-  timing?: { watch?: Partial<WatchTiming>; leader?: LeaderTiming; resync?: number; probe?: number };
+  timing?: {
+    watch?: Partial<WatchTiming>;
+    leader?: LeaderTiming;
+    guard?: LeaderTiming;
+    resync?: number;
+    probe?: Partial<ProbeTiming>;
+  };
 }
 
 export interface Operator {
@@ -60,6 +67,7 @@ export function startOperator(options: OperatorOptions): Operator {
   const stopping = new AbortController();
   const { signal } = stopping;
   let queue: Queue | undefined;
+  let isOverdue = false;
 
   const cacheOptions = {
     kube,
@@ -90,25 +98,49 @@ export function startOperator(options: OperatorOptions): Operator {
         queue?.add(key);
       }
     },
+    // Once the leader is late, its successor asks as often: it has to know at once which pods were lost with it.
+    isLeading: () => queue !== undefined || isOverdue,
     metrics,
-    ...(timing.probe === undefined ? {} : { interval: timing.probe }),
+    ...(timing.probe === undefined ? {} : { timing: timing.probe }),
   });
 
+  let guard: Guard | undefined;
   const lead = async (term: AbortSignal) => {
-    await caches.synced();
     const current = createQueue({ onDepth: (depth) => metrics.queueDepth.set(depth) });
     queue = current;
     metrics.leader.set(1);
+    guard = startGuard({
+      ...{ kube, metrics, log, signal: term, namespaces: options.namespaces, release: options.leaseNamespace },
+      known: caches.known,
+      onServed: (namespace) => {
+        for (const key of allKeys(caches)) {
+          if (namespace === undefined || parseKey(key).namespace === namespace) {
+            current.add(key);
+          }
+        }
+      },
+      timing: timing.guard,
+      watchTiming: timing.watch,
+    });
     try {
-      await work({ ...options, kube, caches, secrets, prober, metrics, queue: current, term });
+      const context = { kube, caches, secrets, prober, metrics, guard, queue: current, term };
+      await Promise.all([work({ ...options, ...context }), guard.done]);
     } finally {
       queue = undefined;
+      guard = undefined;
       metrics.leader.set(0);
     }
   };
-  const running = Promise.all([elect({ ...options, kube, signal, lead }), prober.run(signal)]);
+  // Who does not know yet what there is must not keep another replica from working.
+  const overdue = (now: boolean) => {
+    isOverdue = now;
+  };
+  const electing = caches
+    .synced()
+    .then(() => (signal.aborted ? undefined : elect({ ...options, kube, signal, lead, overdue })));
+  const running = Promise.all([electing, prober.run(signal)]);
   return {
-    notReady: () => (signal.aborted ? "stopping" : caches.notReady()),
+    notReady: () => (signal.aborted ? "stopping" : (caches.notReady() ?? guard?.notReady())),
     resync: () => {
       for (const key of allKeys(caches)) {
         queue?.add(key);
@@ -122,9 +154,14 @@ export function startOperator(options: OperatorOptions): Operator {
   };
 }
 
-type ElectOptions = OperatorOptions & { kube: Kube; signal: AbortSignal; lead: (term: AbortSignal) => Promise<void> };
+interface ElectOptions extends OperatorOptions {
+  kube: Kube;
+  signal: AbortSignal;
+  lead: (term: AbortSignal) => Promise<void>;
+  overdue: (isOverdue: boolean) => void;
+}
 
-function elect({ kube, signal, lead, log, leaseNamespace, timing }: ElectOptions): Promise<void> {
+function elect({ kube, signal, lead, overdue, log, leaseNamespace, timing }: ElectOptions): Promise<void> {
   if (leaseNamespace === undefined) {
     return lead(signal);
   }
@@ -134,6 +171,7 @@ function elect({ kube, signal, lead, log, leaseNamespace, timing }: ElectOptions
     log,
     signal,
     lead,
+    overdue,
     ...(timing?.leader === undefined ? {} : { timing: timing.leader }),
   });
 }
@@ -147,6 +185,7 @@ interface WorkOptions extends OperatorOptions {
   secrets: SecretWatches;
   prober: Prober;
   metrics: OperatorMetrics;
+  guard: Guard;
   queue: Queue;
   term: AbortSignal;
 }
@@ -158,6 +197,7 @@ async function work({
   secrets,
   prober,
   metrics,
+  guard,
   queue,
   term,
   log,
@@ -172,7 +212,8 @@ async function work({
   });
   const controller = {
     queue,
-    reconcile,
+    reconcile: async (key: Key, signal: AbortSignal) =>
+      (await guard.within(parseKey(key).namespace, signal, (own) => reconcile(key, own))) ?? {},
     workers,
     metrics,
     log,

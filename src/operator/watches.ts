@@ -2,8 +2,8 @@ import { type OwnKind, ownKindOf } from "../api/own-kinds.ts";
 import type { Change, Origin } from "../kube/store.ts";
 import { apiGroup, labels } from "../names.ts";
 import { controllerOf } from "../plan/ownership.ts";
-import { type CachedObject, type Caches, onNode, usesSecret } from "./caches.ts";
-import type { CachedNode, CachedPod } from "./keep.ts";
+import { type CachedObject, type Caches, onNode, siblingsOf, usesSecret } from "./caches.ts";
+import type { CachedNode, CachedPod, CachedProxy } from "./keep.ts";
 
 /** What a reconcile is about: `Kind/namespace/name`. */
 export type Key = string;
@@ -36,6 +36,12 @@ export function keysOf(
       }
     }
   }
+  if (after?.kind === "Proxy" && activePodOf(before) !== activePodOf(after)) {
+    // Pairs behind it may have to make room, or may take the node that it has left.
+    for (const { metadata } of siblingsOf(caches.proxies, after as CachedProxy)) {
+      keys.add(keyFor("Proxy", metadata.namespace, metadata.name));
+    }
+  }
   const object = after ?? before;
   const kind = object === undefined ? undefined : ownKindOf(object);
   if (
@@ -49,6 +55,10 @@ export function keysOf(
     keys.delete(keyFor(kind, object.metadata.namespace ?? "", object.metadata.name));
   }
   return [...keys];
+}
+
+function activePodOf(proxy: CachedObject | undefined): string | undefined {
+  return (proxy as CachedProxy | undefined)?.status?.activePod;
 }
 
 function concerned(object: CachedObject, caches: Pick<Caches, "proxies" | "targets" | "pods">): Key[] {

@@ -44,23 +44,21 @@ function nodePortEndpoint(
   return { known: hostPort(proxyHost, assigned) };
 }
 
-/**
- * The first usable entry, whatever stands before it. `present`, the endpoint that was announced before, stays while it is among them: some clouds
- * list their addresses in another order each time, and each change rolls the target pods.
- */
+/** The present endpoint stays while the load balancer has it, in whatever order its addresses come. */
 function loadBalancerEndpoint(
   name: string,
   service: ObservedService | undefined,
   present: string | undefined,
 ): Endpoint {
   const ingress = service?.spec?.type === "LoadBalancer" ? (service.status?.loadBalancer?.ingress ?? []) : [];
-  const endpoints = ingress.flatMap(({ ip, hostname }) =>
-    [ip, hostname].flatMap((host) => (host ? [hostPort(host, rendezvousPort)] : [])),
-  );
-  const known = endpoints.find((endpoint) => endpoint === present) ?? endpoints[0];
-  return known === undefined
-    ? { unknown: bad("EndpointPending", `the load balancer of Service ${name} has no address yet`) }
-    : { known };
+  const endpoints = ingress
+    .map(({ ip, hostname }) => ip || hostname)
+    .flatMap((host) => (host ? [hostPort(host, rendezvousPort)] : []));
+  const [first] = endpoints;
+  if (present !== undefined && endpoints.includes(present)) return { known: present };
+  return first !== undefined
+    ? { known: first }
+    : { unknown: bad("EndpointPending", `the load balancer of Service ${name} has no address yet`) };
 }
 
 /** An IPv6 address may be given with or without brackets; it is written with them. */

@@ -38,10 +38,12 @@ export interface ObservedCondition {
   status: string;
   reason?: string;
   message?: string;
+  /** RFC 3339. */
+  lastTransitionTime?: string;
 }
 
 export interface ObservedDeployment extends ObservedObject {
-  spec?: { replicas?: number };
+  spec?: { replicas?: number; template?: { metadata?: { labels?: Record<string, string> } } };
   status?: {
     observedGeneration?: number;
     replicas?: number;
@@ -94,14 +96,15 @@ export interface ProbeResult {
 }
 
 /**
- * Why the API server (or our own ownership check) refused to write one child in this pass, for good as long as nothing changes.
+ * Why the API server (or our own ownership check) refused to write or delete one child in this pass, for good as long as nothing changes.
  * - `name-conflict`: an object of that name exists and is not controlled by the reconciled object.
  * - `port-conflict`: 422 because the nodePort is taken.
  * - `invalid`: 400 or any other 422, and the 500 of a typed patch ("failed to create typed patch object").
  * - `forbidden`: 403 (RBAC, quota, Pod Security, an admission webhook).
+ * - `not-removed`: the child is not wanted any more, and the API server refused to delete it.
  * Everything transient (network, 409, 429, other 5xx) is retried by the queue and never gets here.
  */
-export type ApplyFailureKind = "name-conflict" | "port-conflict" | "invalid" | "forbidden";
+export type ApplyFailureKind = "name-conflict" | "port-conflict" | "invalid" | "forbidden" | "not-removed";
 
 export interface ApplyFailure {
   kind: ApplyFailureKind;
@@ -148,6 +151,8 @@ export interface TunnelInput extends CommonInput {
   services: readonly ObservedService[];
   proxies: readonly ProxyResource[];
   targets: readonly TargetResource[];
+  /** Proxies and Targets with this Tunnel's label that nobody controls. */
+  leftPairs: readonly (ProxyResource | TargetResource)[];
 }
 
 export interface ProxyInput extends CommonInput {
@@ -163,6 +168,8 @@ export interface ProxyInput extends CommonInput {
   /** The nodes of those pods; undefined when the operator may not read nodes (namespaced installation). */
   nodes: readonly ObservedNode[] | undefined;
   probes: readonly ProbeResult[];
+  /** Nodes of the active pods of those pairs of the same Tunnel that have a lower index. */
+  takenNodes: readonly string[];
 }
 
 export interface TargetInput extends CommonInput {
@@ -172,4 +179,6 @@ export interface TargetInput extends CommonInput {
   deployments: readonly ObservedDeployment[];
   replicaSets: readonly ObservedReplicaSet[];
   pods: readonly ObservedPod[];
+  /** As of a Proxy. */
+  nodes: readonly ObservedNode[] | undefined;
 }

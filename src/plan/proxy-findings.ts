@@ -1,7 +1,8 @@
-import { activeContainerAnnotation } from "../desired/endpoint-slice.ts";
+import { activeContainerAnnotation, attemptAnnotation } from "../desired/endpoint-slice.ts";
 import { proxyDeployment } from "../desired/proxy-deployment.ts";
 import { rendezvousService } from "../desired/rendezvous-service.ts";
 import { type ActivePodChoice, chooseActivePod, isSilent } from "./active-pod.ts";
+import { type Attempt, parseAttempt } from "./attempt.ts";
 import { type Endpoint, rendezvousEndpoint } from "./endpoint.ts";
 import type { ObservedDeployment, ObservedPod, ProxyInput } from "./observed.ts";
 import { ownedBy } from "./ownership.ts";
@@ -25,14 +26,23 @@ export interface FormerPod {
   uid: string;
   name: string;
   containerId: string | undefined;
+  attempt: Attempt | undefined;
 }
 
 export function findingsOf(input: ProxyInput): ProxyFindings {
-  const { proxy, nodes, probes } = input;
+  const { proxy, nodes, probes, now, takenNodes } = input;
   const deployment = ownDeployment(input);
   const workload = workloadOf(deployment, input.replicaSets, input.pods);
   const former = formerPod(input);
-  const choice = chooseActivePod({ ...workload, nodes, probes, current: former });
+  const choice = chooseActivePod({
+    ...workload,
+    nodes,
+    probes,
+    current: former,
+    attempt: former?.attempt,
+    now,
+    takenNodes,
+  });
   // Silence counts only where the operator reaches pods at all.
   const canProbe = probes.some(({ healthy }) => healthy);
   const rendezvous = rendezvousService(proxy).metadata.name;
@@ -59,7 +69,9 @@ function formerPod({ proxy, endpointSlices: slices }: ProxyInput): FormerPod | u
   for (const { endpoints = [], metadata } of ownedBy(proxy, slices)) {
     const { uid, name } = endpoints[0]?.targetRef ?? {};
     if (uid !== undefined && name !== undefined) {
-      return { uid, name, containerId: metadata.annotations?.[activeContainerAnnotation] };
+      const { annotations = {} } = metadata;
+      const attempt = parseAttempt(annotations[attemptAnnotation]);
+      return { uid, name, containerId: annotations[activeContainerAnnotation], attempt };
     }
   }
   return undefined;

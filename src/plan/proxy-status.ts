@@ -2,12 +2,13 @@ import type { ProxyResource, ProxyStatus } from "../api/proxy.ts";
 import { isApplied } from "../desired/applied.ts";
 import { selectorOf, selectorText } from "../desired/pod-template.ts";
 import { proxyDeployment } from "../desired/proxy-deployment.ts";
+import { nextAttempt } from "./attempt.ts";
 import { bad, firstObjection, good, nextConditions, type Verdict } from "./conditions.ts";
 import type { ProxyInput } from "./observed.ts";
 import { isNewest, isOnReadyNode, runningContainer } from "./pods.ts";
 import type { ProxyFindings } from "./proxy-findings.ts";
 import { rolledOut } from "./rollout.ts";
-import { deploymentFailing, podsFailing, refused, secretUnusable } from "./workload-checks.ts";
+import { deploymentFailing, notRemoved, podsFailing, refused, secretUnusable } from "./workload-checks.ts";
 
 /** What a Proxy's status says after this pass. */
 export function proxyStatus(input: ProxyInput, findings: ProxyFindings): ProxyStatus {
@@ -23,18 +24,18 @@ export function proxyStatus(input: ProxyInput, findings: ProxyFindings): ProxySt
       [
         ["Ready", ready],
         ["Connected", connection(findings, ready)],
-        ["Updated", refused(input.failures) ?? updated(input, findings)],
+        ["Updated", refused(input.failures) ?? notRemoved(input.failures) ?? updated(input, findings)],
       ],
       { now, generation },
     ),
     ...("known" in endpoint && { proxyEndpoint: endpoint.known }),
     ...(spec.service && { consumerEndpoint: `${spec.service.name}.${metadata.namespace}.svc:${spec.service.port}` }),
     ...(choice.active && { activePod: choice.active.metadata.name }),
-    selector: selectorText(selectorOf("proxy", metadata.name)),
     replicas: pods.length,
     liveReplicas: livePods.length,
     readyReplicas: servingPods.length,
     updatedReplicas: pods.filter((pod) => isNewest(pod, newestRevision)).length,
+    selector: selectorText(selectorOf("proxy", metadata.name)),
   };
 }
 
@@ -82,13 +83,31 @@ function connection({ servingPods, endpoint }: ProxyFindings, ready: Verdict): V
   );
 }
 
-function updated(input: ProxyInput, { deployment, pods, newestRevision }: ProxyFindings): Verdict {
+function updated(input: ProxyInput, findings: ProxyFindings): Verdict {
+  const { deployment, pods, newestRevision } = findings;
   const isWanted = isApplied(proxyDeployment(input.proxy, input.settings.agent), deployment);
   const newest = pods.filter((pod) => isNewest(pod, newestRevision));
   const running = newest.filter((pod) => runningContainer(pod) !== undefined);
   return rolledOut(
     isWanted ? deployment : undefined,
     { wanted: input.proxy.spec.replicas, newest: running.length, all: pods.length },
-    podsFailing(newest) ?? deploymentFailing(deployment),
+    podsFailing(newest) ?? withoutSession(findings) ?? deploymentFailing(deployment),
+  );
+}
+
+/** The newest pods run, but no target got a session there. */
+function withoutSession({
+  choice: { active, attempt },
+  servingPods,
+  newestRevision,
+}: ProxyFindings): Verdict | undefined {
+  if (active === undefined || attempt === undefined || attempt.failures === 0) return undefined;
+  // Else it was about a better node for one of them.
+  if (servingPods.every((pod) => isNewest(pod, newestRevision))) return undefined;
+  const goesOn = active.metadata.uid === attempt.pod;
+  const next = goesOn ? "now" : `at ${new Date(nextAttempt(attempt)).toISOString().slice(0, 19)}Z`;
+  return bad(
+    "NoSessionAfterChange",
+    `the newest pods got no session with a target (tried ${attempt.failures} times), so a pod of an older revision goes on serving; tried again ${next}`,
   );
 }

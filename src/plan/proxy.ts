@@ -3,17 +3,20 @@ import { proxyConsumerService } from "../desired/consumer-service.ts";
 import { type ActiveEndpoint, endpointSlices } from "../desired/endpoint-slice.ts";
 import { proxyDeployment } from "../desired/proxy-deployment.ts";
 import { rendezvousService } from "../desired/rendezvous-service.ts";
+import { attemptText, attemptTime } from "./attempt.ts";
 import { transitionEvents } from "./conditions.ts";
+import { asFormerPair } from "./former-pair.ts";
 import type { ProxyInput } from "./observed.ts";
 import { refOf, unwanted } from "./ownership.ts";
 import type { DesiredObject, EventNote, Plan } from "./plan.ts";
 import { addressesOf, runningContainer } from "./pods.ts";
 import { findingsOf, type ProxyFindings } from "./proxy-findings.ts";
 import { proxyStatus } from "./proxy-status.ts";
-import { retryPause } from "./retry.ts";
+import { retryPause, sooner } from "./retry.ts";
 
 /** Decides what a Proxy needs: its Deployment, its Services, and the slices that lead to exactly one of its pods. */
-export function planProxy(input: ProxyInput): Plan<ProxyStatus> {
+export function planProxy(given: ProxyInput): Plan<ProxyStatus> {
+  const input = { ...given, proxy: asFormerPair(given.proxy, given.deployments) };
   const { proxy, failures } = input;
   const findings = findingsOf(input);
   const consumerService = proxyConsumerService(proxy);
@@ -34,17 +37,19 @@ export function planProxy(input: ProxyInput): Plan<ProxyStatus> {
     ],
     status,
     events: [...activeEvents(findings), ...transitionEvents(proxy.status?.conditions, status.conditions)],
-    ...retryPause(failures),
+    ...sooner(retryPause(failures), findings.choice.lookAgain),
   };
 }
 
-function activeEndpoint({ choice: { active }, former }: ProxyFindings): ActiveEndpoint | undefined {
+function activeEndpoint({ choice: { active, attempt }, former }: ProxyFindings): ActiveEndpoint | undefined {
   if (active === undefined) return undefined;
   const remembered = former?.uid === active.metadata.uid ? former.containerId : undefined;
   return {
     pod: active.metadata,
     // While the agent is down its last id stays, so that its return is seen as a restart.
     containerId: runningContainer(active) ?? remembered ?? "",
+    // What is over is overwritten: an apply that leaves it out would not be made for that alone.
+    attempt: attempt === undefined && former?.attempt === undefined ? undefined : attemptText(attempt),
     nodeName: active.spec?.nodeName,
     addresses: addressesOf(active),
   };
@@ -60,6 +65,10 @@ function activeEvents({ choice: { active, departure, silent }, former }: ProxyFi
   );
   if (departure === undefined || former === undefined) return deleted;
   const why = `${former.name} ${departure}`;
+  if (departure === "got no session") {
+    const message = `the rendezvous leads back to pod ${active?.metadata.name}: ${former.name} got no session within ${attemptTime / 1000} s`;
+    return [{ type: "Warning", reason: "ActivePodReturned", message }, ...deleted];
+  }
   const moved: EventNote =
     active === undefined
       ? { type: "Warning", reason: "ActivePodLost", message: `${why}, and no other proxy pod runs` }

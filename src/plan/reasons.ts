@@ -27,6 +27,13 @@ export const reasons = {
       "Updated: pods of an older revision are still there, or the newest ones do not run yet; of a Tunnel also: one side of a pair has to wait for the other before it switches encryption.",
     todo: "Wait; when it lasts, read Ready and the pods' events.",
   },
+  NoSessionAfterChange: {
+    means:
+      "Updated of a Proxy: pods of the newest revision run, but no target gets a session with them, so pods of the older revision go on serving consumers. It is tried again, after pauses of 30 s to 5 min.",
+    todo: "Compare the Secret that spec.secretRef names with that of the Target, and look whether port 7835 of the newest pods can be reached (image, network policies); or take the change back.",
+    isForDoctor: true,
+    isProblem: true,
+  },
   ScaledToZero: { means: "replicas is 0, so nothing runs.", todo: "Raise spec.replicas when it should." },
   PairsWaiting: {
     means: "Some pairs of the Tunnel do not carry traffic yet; the message says which and what they wait for.",
@@ -63,8 +70,8 @@ export const reasons = {
     isProblem: true,
   },
   NodeNotReady: {
-    means: "The only proxy pod is on a node that is not ready.",
-    todo: "Bring the node back, or use replicas of 2 or more so that a standby can take over.",
+    means: "The only pod that runs is on a node that is not ready.",
+    todo: "Bring the node back, or use replicas of 2 or more so that another pod can take over.",
     isProblem: true,
   },
   SecretMissing: {
@@ -101,6 +108,11 @@ export const reasons = {
   InvalidSpec: {
     means: "The API server refuses what would follow from the spec; the message is its own.",
     todo: "Correct the field that the message names.",
+    isProblem: true,
+  },
+  NotRemoved: {
+    means: "Updated: an object that is not wanted any more could not be deleted; the message says what refused it.",
+    todo: "Do what the message says (a policy, an admission webhook, RBAC), or delete the object by hand. It is tried again every 30 s.",
     isProblem: true,
   },
   Forbidden: {

@@ -12,3 +12,12 @@ export function retryPause(failures: readonly ApplyFailure[]): { requeueAfter?: 
   if (failures.length === 0) return {};
   return { requeueAfter: failures.every(({ kind }) => kind === "port-conflict") ? portPause : otherPause };
 }
+
+/** The sooner of that and another look, in milliseconds. */
+export function sooner(
+  { requeueAfter }: { requeueAfter?: number },
+  other: number | undefined,
+): { requeueAfter?: number } {
+  const all = [requeueAfter, other].filter((pause) => pause !== undefined);
+  return all.length === 0 ? {} : { requeueAfter: Math.min(...all) };
+}

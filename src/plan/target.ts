@@ -1,34 +1,41 @@
 import type { TargetStatus } from "../api/target.ts";
 import { isApplied } from "../desired/applied.ts";
+import { selectorOf, selectorText } from "../desired/pod-template.ts";
 import { targetDeployment } from "../desired/target-deployment.ts";
 import { bad, firstObjection, good, nextConditions, transitionEvents, type Verdict } from "./conditions.ts";
+import { asFormerPair } from "./former-pair.ts";
 import type { ObservedDeployment, ObservedPod, TargetInput } from "./observed.ts";
 import { ownedBy, unwanted } from "./ownership.ts";
 import type { Plan } from "./plan.ts";
-import { isNewest, isReady, isStaying, runningContainer, workloadOf } from "./pods.ts";
+import { isNewest, isOnReadyNode, isReady, isStaying, runningContainer, workloadOf } from "./pods.ts";
 import { retryPause } from "./retry.ts";
 import { rolledOut } from "./rollout.ts";
-import { deploymentFailing, podsFailing, refused, secretUnusable } from "./workload-checks.ts";
+import { deploymentFailing, notRemoved, podsFailing, refused, secretUnusable } from "./workload-checks.ts";
 
-/** Decides what a Target needs: one Deployment with one pod. It is Ready while a session is up. */
-export function planTarget(input: TargetInput): Plan<TargetStatus> {
+/** Decides what a Target needs: one Deployment. It is Ready while a session is up. */
+export function planTarget(given: TargetInput): Plan<TargetStatus> {
+  const input = { ...given, target: asFormerPair(given.target, given.deployments) };
   const { target, failures, now } = input;
   const wanted = targetDeployment(target, input.settings.agent);
   const deployment = ownedBy(target, input.deployments).find(({ metadata }) => metadata.name === wanted.metadata.name);
   const workload = workloadOf(deployment, input.replicaSets, input.pods);
   const pods = workload.pods.filter(isStaying);
+  // What ran on a lost node says no more whether it has a session.
+  const hasSession = (pod: ObservedPod) => isReady(pod) && isOnReadyNode(pod, input.nodes);
+  const sessions = pods.filter(hasSession).length;
   const newest = pods.filter((pod) => isNewest(pod, workload.newestRevision));
   const generation = target.metadata.generation ?? 0;
   const conditions = nextConditions(
     target.status?.conditions,
     [
-      ["Ready", readiness(input, deployment, pods)],
+      ["Ready", readiness(input, deployment, { pods, sessions })],
       [
         "Updated",
         refused(failures) ??
+          notRemoved(failures) ??
           rolledOut(
             isApplied(wanted, deployment) ? deployment : undefined,
-            { wanted: 1, newest: newest.filter(isReady).length, all: pods.length },
+            { wanted: target.spec.replicas, newest: newest.filter(hasSession).length, all: pods.length },
             podsFailing(newest) ?? deploymentFailing(deployment),
           ),
       ],
@@ -43,8 +50,9 @@ export function planTarget(input: TargetInput): Plan<TargetStatus> {
       observedGeneration: generation,
       conditions,
       replicas: pods.length,
-      readyReplicas: pods.filter(isReady).length,
+      readyReplicas: sessions,
       updatedReplicas: newest.length,
+      selector: selectorText(selectorOf("target", target.metadata.name)),
     },
     events: transitionEvents(target.status?.conditions, conditions),
     ...retryPause(failures),
@@ -52,29 +60,40 @@ export function planTarget(input: TargetInput): Plan<TargetStatus> {
 }
 
 function readiness(
-  { target: { spec }, failures, secret }: TargetInput,
+  { target: { spec }, failures, secret, nodes }: TargetInput,
   deployment: ObservedDeployment | undefined,
-  pods: readonly ObservedPod[],
+  { pods, sessions }: { pods: readonly ObservedPod[]; sessions: number },
 ): Verdict {
-  const hasSession = pods.some(isReady);
+  const up = spec.replicas === 1 ? "the session" : `${sessions} of ${spec.replicas} sessions`;
   return firstObjection(
     [
       refused(failures),
+      spec.replicas === 0 ? bad("ScaledToZero", "spec.replicas is 0") : undefined,
       secretUnusable(spec.secretRef.name, secret),
-      hasSession ? undefined : noSession(spec.proxyEndpoint, deployment, pods),
+      sessions > 0 ? undefined : noSession(spec.proxyEndpoint, deployment, { pods, nodes }),
     ],
-    good("SessionUp", `the session with ${spec.proxyEndpoint} is up`),
+    good("SessionUp", `${up} with ${spec.proxyEndpoint} ${spec.replicas === 1 ? "is" : "are"} up`),
   );
 }
 
 function noSession(
   proxyEndpoint: string,
   deployment: ObservedDeployment | undefined,
-  pods: readonly ObservedPod[],
+  { pods, nodes }: Pick<TargetInput, "pods" | "nodes">,
 ): Verdict {
   const objection = podsFailing(pods) ?? deploymentFailing(deployment);
   // A pod that runs without a session for long also exceeds the deadline; what it does meanwhile says more.
-  const isRunning = pods.some((pod) => runningContainer(pod) !== undefined);
+  const running = pods.filter((pod) => runningContainer(pod) !== undefined);
+  const reached = running.filter((pod) => isOnReadyNode(pod, nodes));
+  const [lost] = running;
+  if (lost !== undefined && reached.length === 0) {
+    const { name } = lost.metadata;
+    return bad(
+      "NodeNotReady",
+      `target pod ${name} is on node ${lost.spec?.nodeName}, which is not ready, and no other pod runs`,
+    );
+  }
+  const isRunning = reached.length > 0;
   if (isRunning && (objection === undefined || objection.reason === "ProgressDeadline")) {
     return bad("Connecting", `the target pod runs but has no session with ${proxyEndpoint}; its log names the cause`);
   }

@@ -6,30 +6,34 @@ import { selectorText } from "../desired/pod-template.ts";
 import { tunnelSecret, tunnelSecretMetadata } from "../desired/secret.ts";
 import { labels } from "../names.ts";
 import { bad, firstObjection, good, isTrue, nextConditions, transitionEvents, type Verdict } from "./conditions.ts";
-import type { TunnelInput } from "./observed.ts";
-import { isControlledBy, ownedBy, unwanted } from "./ownership.ts";
+import { isExcessPairOf } from "./former-pair.ts";
+import type { ObservedObject, TunnelInput } from "./observed.ts";
+import { isControlledBy, isOrphanOf, ownedBy, unwanted } from "./ownership.ts";
 import { type Pair, pairStatus, pairsOf } from "./pairs.ts";
 import type { DesiredObject, Plan } from "./plan.ts";
 import { retryPause } from "./retry.ts";
-import { refused, secretUnusable } from "./workload-checks.ts";
+import { notRemoved, refused, secretUnusable } from "./workload-checks.ts";
 
 /** Decides what a Tunnel needs: its Secret, the consumer Service in front of all pairs, and the pairs. */
 export function planTunnel(input: TunnelInput): Plan<TunnelStatus> {
   const { tunnel, secret, failures } = input;
   const pairs = pairsOf(input);
   // A stranger's Secret of that name is neither changed nor used, so no pair is made from it. The apply reports the conflict.
-  const hasForeignSecret = secret !== undefined && !isControlledBy(secret, tunnel);
+  const hasForeignSecret =
+    secret !== undefined && !isControlledBy(secret, tunnel) && !isOrphanOf(secret, tunnelSecretMetadata(tunnel));
   const apply: DesiredObject[] = [
     ...(secret === undefined ? [] : [tunnelSecretMetadata(tunnel)]),
     tunnelConsumerService(tunnel),
     ...(hasForeignSecret ? [] : pairs.flatMap((pair) => pair.wanted)),
   ];
-  const pairObjects = hasForeignSecret ? [] : [...input.proxies, ...input.targets];
+  const pairObjects = hasForeignSecret ? [] : [...input.proxies, ...input.targets, ...input.leftPairs];
   const status = statusOf(input, pairs);
+  // What a Tunnel of this name left behind and this one does not want would go on taking a part of its consumers.
+  const isTheirs = (object: ObservedObject) => isControlledBy(object, tunnel) || isExcessPairOf(tunnel, object);
   return {
     create: secret === undefined ? [tunnelSecret(tunnel, input.freshSecret)] : [],
     apply,
-    remove: unwanted(tunnel, [...input.services, ...pairObjects], apply, failures),
+    remove: unwanted(tunnel, [...input.services, ...pairObjects], apply, failures, isTheirs),
     status,
     events: transitionEvents(tunnel.status?.conditions, status.conditions),
     ...retryPause(failures),
@@ -46,17 +50,17 @@ function statusOf(input: TunnelInput, pairs: readonly Pair[]): TunnelStatus {
       status?.conditions,
       [
         ["Ready", readiness(input, pairs)],
-        ["Updated", refused(input.failures) ?? updated(input, pairs)],
+        ["Updated", refused(input.failures) ?? notRemoved(input.failures) ?? updated(input, pairs)],
       ],
       { now, generation },
     ),
     consumerEndpoint: `${spec.service.name}.${metadata.namespace}.svc:${spec.service.port}`,
-    // The target pods of all pairs: unlike standbys of a proxy each of them works, and a pair has one.
-    selector: selectorText({ [labels.component]: "target", [labels.tunnel]: metadata.name }),
     replicas: ownedBy(tunnel, input.proxies).length,
     readyReplicas: pairs.filter(({ waiting }) => waiting === undefined).length,
     readyProxyReplicas: pairs.filter(({ proxy }) => isTrue(proxy?.status?.conditions, "Ready")).length,
     readyTargetReplicas: pairs.filter(({ target }) => isTrue(target?.status?.conditions, "Ready")).length,
+    // Its target pods: unlike the standbys of a Proxy each of them works.
+    selector: selectorText({ [labels.component]: "target", [labels.tunnel]: metadata.name }),
     replicasStatus: pairs.map(pairStatus),
   };
 }

@@ -7,7 +7,7 @@ import type { Reason } from "./reasons.ts";
 
 // Small named checks that answer "why is it not Ready?". Each gives an objection or nothing; planners put them in order.
 
-const failureReasons: Record<ApplyFailure["kind"], Reason> = {
+const failureReasons: Record<Exclude<ApplyFailure["kind"], "not-removed">, Reason> = {
   "name-conflict": "NameConflict",
   "port-conflict": "PortConflict",
   invalid: "InvalidSpec",
@@ -16,12 +16,20 @@ const failureReasons: Record<ApplyFailure["kind"], Reason> = {
 
 /** Something could not be written. The gravest kind first: the order of the table above. */
 export function refused(failures: readonly ApplyFailure[]): Verdict | undefined {
-  const order = Object.keys(failureReasons);
-  const [first] = failures.toSorted((a, b) => order.indexOf(a.kind) - order.indexOf(b.kind));
-  if (first === undefined) return undefined;
-  const { kind, object, message } = first;
-  return bad(failureReasons[kind], `${object.kind} ${object.name}: ${message}`);
+  for (const [kind, reason] of Object.entries(failureReasons)) {
+    const first = failures.find((failure) => failure.kind === kind);
+    if (first !== undefined) return bad(reason, textOf(first));
+  }
+  return undefined;
 }
+
+/** Something that is not wanted any more could not be deleted. What is wanted is there all the same. */
+export function notRemoved(failures: readonly ApplyFailure[]): Verdict | undefined {
+  const first = failures.find(({ kind }) => kind === "not-removed");
+  return first && bad("NotRemoved", textOf(first));
+}
+
+const textOf = ({ object, message }: ApplyFailure): string => `${object.kind} ${object.name}: ${message}`;
 
 /** The shared secret that `spec.secretRef` names. */
 export function secretUnusable(name: string, secret: ObservedSecret | undefined): Verdict | undefined {

@@ -32,9 +32,11 @@ describe("custom resource definitions", () => {
 });
 
 describe("the PodDisruptionBudget", () => {
-  test("is made on request, and never keeps a node with a broken operator from being drained", async () => {
-    expect((await render()).filter(({ kind }) => kind === "PodDisruptionBudget")).toEqual([]);
-    const objects = await render({ podDisruptionBudget: { enabled: true, maxUnavailable: "50%" } });
+  test("is made for more than one replica, and never keeps a node with a broken operator from being drained", async () => {
+    for (const none of [{ operator: { replicas: 1 } }, { podDisruptionBudget: { enabled: false } }]) {
+      expect((await render(none)).filter(({ kind }) => kind === "PodDisruptionBudget")).toEqual([]);
+    }
+    const objects = await render({ podDisruptionBudget: { maxUnavailable: "50%" } });
     const { spec } = only<V1PodDisruptionBudget>(objects, "PodDisruptionBudget");
     expect([spec?.maxUnavailable, spec?.unhealthyPodEvictionPolicy]).toEqual(["50%", "AlwaysAllow"]);
   });

@@ -9,6 +9,8 @@ setDefaultTimeout(60_000);
 interface RuleFile {
   cluster: V1PolicyRule[];
   namespaced: V1PolicyRule[];
+  platforms: V1PolicyRule[];
+  guard: V1PolicyRule[];
   leaderElection: V1PolicyRule[];
 }
 
@@ -19,7 +21,7 @@ describe("rights of the operator", () => {
   test("are cluster-wide when it watches all namespaces", async () => {
     const objects = await render();
     const role = only<V1ClusterRole>(objects, "ClusterRole", "netaminity-system-netaminity");
-    expect(role.rules).toEqual([...rules.cluster, ...rules.namespaced]);
+    expect(role.rules).toEqual([...rules.cluster, ...rules.namespaced, ...rules.platforms]);
     expect(only<V1RoleBinding>(objects, "ClusterRoleBinding").subjects).toEqual(operator);
   });
 
@@ -32,8 +34,9 @@ describe("rights of the operator", () => {
       "RoleBinding team-a/netaminity",
       "RoleBinding team-b/netaminity",
     ]);
+    const here = [...rules.namespaced, ...rules.platforms, ...rules.guard];
     for (const object of inNamespaces) {
-      if (object.kind === "Role") expect((object as V1ClusterRole).rules).toEqual(rules.namespaced);
+      if (object.kind === "Role") expect((object as V1ClusterRole).rules).toEqual(here);
       else expect((object as V1RoleBinding).subjects).toEqual(operator);
     }
     const ofPeople = /-(view|edit)$/;
@@ -51,7 +54,7 @@ describe("rights of the operator", () => {
   });
 
   test("never hold a wildcard, nor a way to get more rights", async () => {
-    const all = [...rules.cluster, ...rules.namespaced, ...rules.leaderElection];
+    const all = Object.values(rules).flat();
     const words = all.flatMap((rule) => [...(rule.apiGroups ?? []), ...(rule.resources ?? []), ...rule.verbs]);
     const forbidden = ["*", "escalate", "bind", "impersonate", "roles", "clusterroles", "pods/exec"];
     expect(words.filter((word) => forbidden.includes(word))).toEqual([]);
@@ -77,13 +80,8 @@ describe("rights of people", () => {
     expect(view?.rules).toEqual([
       {
         apiGroups: ["netaminity.exeteres.net"],
-        resources: ["tunnels", "tunnels/status", "proxies", "proxies/status", "targets", "targets/status"],
+        resources: ["tunnels", "proxies", "targets"].flatMap((kind) => [kind, `${kind}/status`, `${kind}/scale`]),
         verbs: ["get", "list", "watch"],
-      },
-      {
-        apiGroups: ["netaminity.exeteres.net"],
-        resources: ["tunnels/scale", "proxies/scale", "targets/scale"],
-        verbs: ["get"],
       },
     ]);
     expect(edit?.rules).toEqual([

@@ -43,6 +43,8 @@ const name = (length: number) => "a".repeat(length);
 const accepted: Record<string, object> = {
   "a Tunnel with the least that it needs": tunnel({}),
   "a Tunnel of no pairs": tunnel({ replicas: 0 }),
+  "a node port outside of the usual range": proxy({ proxyService: { type: "NodePort", nodePort: 8080 } }),
+  "a user that is left to the platform": proxy({ podTemplate: { securityContext: { runAsUser: null } } }),
   "a Tunnel of 64 pairs whose last port is the last node port": tunnel({
     replicas: 64,
     proxy: { proxyService: { type: "NodePort", nodePort: 32704 } },
@@ -56,13 +58,6 @@ const accepted: Record<string, object> = {
   "a name that ends with a dot": target({ endpoint: "db.example.net.:5432" }),
   "a drain timeout of a day": target({ drainTimeout: "24h" }),
   "no drain at all": target({ drainTimeout: "0s" }),
-  "a node port of a cluster with another range": proxy({ proxyService: { type: "NodePort", nodePort: 443 } }),
-  "ids that are left to the platform": proxy({
-    podTemplate: {
-      securityContext: { runAsUser: null, runAsGroup: null, fsGroup: null },
-      containerSecurityContext: { runAsUser: null, runAsGroup: null },
-    },
-  }),
   "quantities as numbers and as text": proxy({ podTemplate: { resources: { limits: { cpu: 2, memory: "1.5Gi" } } } }),
 };
 
@@ -81,9 +76,19 @@ const refused: Record<string, [object: object, ...messages: string[]]> = {
     "spec.proxyService.nodePort",
     "greater than or equal to 1",
   ],
-  "node ports beyond the last port": [
+  "node ports that run out of all numbers": [
     tunnel({ replicas: 2, proxy: { proxyService: { type: "NodePort", nodePort: 65535 } } }),
     "proxy.proxyService.nodePort + replicas - 1 must not exceed 65535: pair i uses nodePort + i",
+  ],
+  "a label by which another tunnel's consumers are led": [
+    proxy({ podTemplate: { labels: { "netaminity.exeteres.net/tunnel": "w" } } }),
+    "spec.podTemplate.labels",
+    "labels that begin with netaminity.exeteres.net/ are set by the operator: consumers are led by them",
+  ],
+  "such a label for one side of a Tunnel": [
+    tunnel({ target: { endpoint: "a:1", podTemplate: { labels: { "netaminity.exeteres.net/tunnel": "w" } } } }),
+    "spec.target.podTemplate.labels",
+    "labels that begin with netaminity.exeteres.net/ are set by the operator: consumers are led by them",
   ],
   "a node port without the type": [
     proxy({ proxyService: { nodePort: 31035 } }),
@@ -197,7 +202,7 @@ describe("the API server fills in", () => {
         service: { name: "api", port: 30080 },
         encryption: "off",
         proxy: { replicas: 1, acceptProxyProtocol: false, proxyService: { type: "ClusterIP" } },
-        target: { endpoint: "api.private.svc:8080", sendProxyProtocol: "off" },
+        target: { replicas: 1, endpoint: "api.private.svc:8080", sendProxyProtocol: "off" },
       },
     ],
     "a Proxy": [
@@ -214,6 +219,7 @@ describe("the API server fills in", () => {
     "a Target": [
       target({}),
       {
+        replicas: 1,
         secretRef,
         endpoint: "api:8080",
         proxyEndpoint: "proxy.example.net:7835",
@@ -229,7 +235,7 @@ describe("the API server fills in", () => {
         encryption: "off",
         podTemplate: { distributeByNodes: true, hostNetwork: true },
         proxy: { replicas: 1, acceptProxyProtocol: false, proxyService: { type: "ClusterIP" }, podTemplate: {} },
-        target: { endpoint: "api.private.svc:8080", sendProxyProtocol: "off" },
+        target: { replicas: 1, endpoint: "api.private.svc:8080", sendProxyProtocol: "off" },
       },
     ],
   };

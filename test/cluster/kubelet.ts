@@ -131,3 +131,24 @@ export async function setNodeReady(plane: ControlPlane, name: string, status: "T
     body: { status: { conditions: [condition] } },
   });
 }
+
+/** Such nodes, until disposed; the pods of the namespace go before them. */
+export async function makeNodes(
+  plane: ControlPlane,
+  objects: Objects,
+  names: readonly string[],
+): Promise<AsyncDisposable> {
+  for (const name of names) {
+    await createNode(plane, name);
+  }
+  return {
+    async [Symbol.asyncDispose]() {
+      for (const pod of await objects.list(resources.pod)) {
+        await objects.remove(resources.pod, pod.metadata.name, 0);
+      }
+      for (const name of names) {
+        await plane.api.request(`/api/v1/nodes/${name}`, { method: "DELETE" });
+      }
+    },
+  };
+}

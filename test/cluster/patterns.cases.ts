@@ -89,9 +89,9 @@ describe("the documented patterns, applied with kubectl as written", () => {
       "private-api-1 True True nodes.example.net:31036 Available",
     ]);
     expect(await table(site, "targets")).toEqual([
-      "NAME READY PROXY BACKEND REASON",
-      `private-api-0 True nodes.example.net:31035 ${backend} SessionUp`,
-      `private-api-1 True nodes.example.net:31036 ${backend} SessionUp`,
+      "NAME READY SESSIONS WANTED PROXY BACKEND REASON",
+      `private-api-0 True 1 1 nodes.example.net:31035 ${backend} SessionUp`,
+      `private-api-1 True 1 1 nodes.example.net:31036 ${backend} SessionUp`,
     ]);
     const described = await kubectl(site, "describe", "tunnel", "private-api");
     expect(described).toContain("AllPairsReady");

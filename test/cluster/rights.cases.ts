@@ -76,7 +76,12 @@ describe("the chart's rules", () => {
     await using site = await startSite("rights", {
       rules: [],
       leaderRules: [],
-      operator: { timing: { probe: 200, watch: { firstBackoff: 50, maxBackoff: 300 } } },
+      operator: {
+        timing: {
+          probe: { active: 200, standby: 200, slow: 200, doubtful: 200 },
+          watch: { firstBackoff: 50, maxBackoff: 300 },
+        },
+      },
     });
     const { objects } = site;
     await using _policy = await restrictEndpoints(site.plane, site.namespace);
@@ -127,7 +132,7 @@ describe("the chart's rules", () => {
     await site.until("silent pod deleted", async () => (await objects.get(resources.pod, active)) === undefined);
     await Promise.all(servers.map((server) => server.stop(true)));
 
-    const rights = rightsOf([...rbac.namespaced, ...rbac.leaderElection]);
+    const rights = [...new Set(rightsOf([...rbac.namespaced, ...rbac.guard, ...rbac.leaderElection]))];
     // A lease that cannot be renewed is reported only when its time is nearly over.
     await site.until("every right refused once", async () => rights.every((right) => grants.granted.has(right)));
     expect([...grants.granted].sort()).toEqual(rights.sort());

@@ -1,6 +1,6 @@
 import { kubeconfigCredentials } from "../../src/kube/kubeconfig.ts";
 import { createLog } from "../../src/log.ts";
-import { type PolicyRule, rbac } from "../../src/operator/rbac.ts";
+import { guardNamespace, type PolicyRule, rbac } from "../../src/operator/rbac.ts";
 import { type Operator, type OperatorOptions, startOperator } from "../../src/operator/run.ts";
 import type { PlanSettings } from "../../src/plan/observed.ts";
 import { type ControlPlane, waitFor } from "../support/cluster/index.ts";
@@ -113,6 +113,7 @@ export async function startSite(name: string, options: SiteOptions = {}): Promis
       await plane.api.request(`/api/v1/namespaces/${namespace}`, { method: "DELETE" });
       if (options.clusterWide === true) {
         await plane.kubectl(["delete", "clusterrole,clusterrolebinding", namespace, "--wait=false"]);
+        await plane.kubectl(["delete", "role,rolebinding", namespace, "-n", guardNamespace, "--wait=false"]);
       }
     },
   };
@@ -123,7 +124,12 @@ export async function startSite(name: string, options: SiteOptions = {}): Promis
 async function grant(
   plane: ControlPlane,
   namespace: string,
-  { rules = rbac.namespaced, leaderRules = rbac.leaderElection, clusterRules = rbac.cluster, clusterWide }: SiteOptions,
+  {
+    rules = [...rbac.namespaced, ...rbac.guard],
+    leaderRules = rbac.leaderElection,
+    clusterRules = rbac.cluster,
+    clusterWide,
+  }: SiteOptions,
 ): Promise<void> {
   const subject = { kind: "ServiceAccount", name: "operator", namespace };
   const group = "rbac.authorization.k8s.io";
@@ -145,6 +151,13 @@ async function grant(
       ? [role("ClusterRole", namespace, [...rules, ...clusterRules]), binding("ClusterRole", namespace, namespace)]
       : [role("Role", "operator", rules), binding("Role", "operator", "operator")];
   await plane.apply([...main, role("Role", "leader", leaderRules), binding("Role", "leader", "leader")]);
+  if (clusterWide === true) {
+    const inSystem = (object: { metadata: object }) => ({
+      ...object,
+      metadata: { ...object.metadata, name: namespace, namespace: guardNamespace },
+    });
+    await plane.apply([inSystem(role("Role", namespace, rbac.guard)), inSystem(binding("Role", namespace, namespace))]);
+  }
 }
 
 /** Whether this replica holds the lease now. */

@@ -88,6 +88,7 @@ export const proxyChanges: Record<string, SpecChange> = {
 
 const targetDeployment: [Resource, string] = [resources.deployment, "db-target"];
 export const targetChanges: Record<string, SpecChange> = {
+  replicas: { change: { replicas: 2 }, child: targetDeployment, shows: (d) => d.spec.replicas, as: 2 },
   "secretRef.name": {
     change: { secretRef: { name: "other-key" } },
     child: targetDeployment,

@@ -22,6 +22,9 @@ export function podTemplateChanges(
 ): Record<string, SpecChange> {
   const child: [Resource, string] = [resources.deployment, deployment];
   const toleration = { key: "dedicated", operator: "Equal", value: "tunnel", effect: "NoSchedule" };
+  const lostNode = ["node.kubernetes.io/not-ready", "node.kubernetes.io/unreachable"].map((key) => ({
+    ...{ key, operator: "Exists", effect: "NoExecute", tolerationSeconds: 15 },
+  }));
   const required = {
     nodeAffinity: {
       requiredDuringSchedulingIgnoredDuringExecution: {
@@ -38,8 +41,8 @@ export function podTemplateChanges(
   return {
     nodeSelector: row({ nodeSelector: { zone: "a" } }, (d) => podOf(d).nodeSelector, { zone: "a" }),
     "nodeSelector removed": row({ nodeSelector: null }, (d) => podOf(d).nodeSelector, undefined),
-    tolerations: row({ tolerations: [toleration] }, (d) => podOf(d).tolerations, [toleration]),
-    "tolerations emptied": row({ tolerations: [] }, (d) => podOf(d).tolerations, undefined),
+    tolerations: row({ tolerations: [toleration] }, (d) => podOf(d).tolerations, [toleration, ...lostNode]),
+    "tolerations emptied": row({ tolerations: [] }, (d) => podOf(d).tolerations, lostNode),
     affinity: row({ affinity: required }, (d) => podOf(d).affinity.nodeAffinity, required.nodeAffinity),
     "affinity with distribution": row(
       {},
@@ -64,6 +67,11 @@ export function podTemplateChanges(
       { requests: { cpu: "250m", memory: "64Mi" }, limits: { memory: "128Mi" } },
     ),
     securityContext: row({ securityContext: { runAsUser: 1234 } }, (d) => podOf(d).securityContext.runAsUser, 1234),
+    "securityContext, user null": row(
+      { securityContext: { runAsUser: null } },
+      (d) => [podOf(d).securityContext.runAsUser, podOf(d).securityContext.runAsNonRoot],
+      [undefined, true],
+    ),
     containerSecurityContext: row(
       { containerSecurityContext: { readOnlyRootFilesystem: false } },
       (d) => containerOf(d).securityContext.readOnlyRootFilesystem,
@@ -75,7 +83,7 @@ export function podTemplateChanges(
     ]),
     labels: row({ labels: { team: "red" } }, (d) => d.spec.template.metadata.labels.team, "red"),
     "labels removed": row({ labels: { team: null } }, (d) => d.spec.template.metadata.labels.team, undefined),
-    annotations: row({ annotations: { note: "x" } }, (d) => d.spec.template.metadata.annotations, { note: "x" }),
+    annotations: row({ annotations: { note: "x" } }, (d) => d.spec.template.metadata.annotations.note, "x"),
     healthPort: row({ healthPort: 9090 }, environmentOf("NETAMINITY_HEALTH_LISTEN"), "[::]:9090"),
     hostNetwork: row({ hostNetwork: true }, (d) => [podOf(d).hostNetwork, podOf(d).dnsPolicy], [
       true,

@@ -35,14 +35,14 @@ export function failover(siteNow: () => Site): void {
     };
 
     test("the proxy's agent is killed", async () => {
-      const impact = await atActiveNode("proxy agent killed", 3 * second, (_, pod) => killAgent(site, pod));
+      const impact = await atActiveNode("proxy agent killed", 2 * second, (_, pod) => killAgent(site, pod));
       expect(impact.corrupt).toBe(0);
     }, 120_000);
 
     test("the target's agent is killed", async () => {
       const [target] = await site.kinds.pods("target", "echo-0");
       if (target === undefined) throw new Error("no target pod");
-      const impact = await atActiveNode("target agent killed", 3 * second, () => killAgent(site, podName(target)));
+      const impact = await atActiveNode("target agent killed", 2 * second, () => killAgent(site, podName(target)));
       expect(impact.corrupt).toBe(0);
     }, 120_000);
 
@@ -95,7 +95,7 @@ export function failover(siteNow: () => Site): void {
           // The leading operator is on the other side of the hole.
           await leadFrom(site.cluster, otherCloudNode(nodeOf(await site.kinds.activePod("echo-0"))));
           const name = `node's link black-holed, ${what}`;
-          const impact = await atActiveNode(name, 10 * second, async (node) => {
+          const impact = await atActiveNode(name, 5 * second, async (node) => {
             fault = await site.cluster.blackHole(node, { direction });
           });
           expect(impact.corrupt).toBe(0);
@@ -144,20 +144,10 @@ export function failover(siteNow: () => Site): void {
   });
 }
 
-/**
- * A node remembers for two minutes which pod a connection was sent to that nobody answered, and sends a new one from the same port there again.
- * Some hundred of them from one consumer, out of 28,000 ports, would make one or two connections of the next scenario time out.
- */
-async function forgetUnanswered({ cluster }: Site): Promise<void> {
-  const forget = ["sh", "-c", "conntrack -D -p tcp --state SYN_SENT || true"];
-  for (const { name } of cluster.nodes) await cluster.runIn(name, forget);
-}
-
 /** Nodes, Tunnel and standby as they were before anything failed. */
 async function untilWhole(site: Site): Promise<void> {
   const { cluster, kinds } = site;
   for (const { name } of cluster.nodes) await cluster.untilNodeIs(name, "Ready");
-  await forgetUnanswered(site);
   await waitFor("an active proxy pod and a standby on different nodes", { deadline: 60_000 }, async () => {
     await kinds.until("tunnel", "echo", { Ready: "True", Updated: "True" });
     await kinds.untilLive("echo-0", 2);

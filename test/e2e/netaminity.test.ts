@@ -1,6 +1,7 @@
 /** The whole product on real kubelets: one cluster with a split network, and a second one that only dials out. */
 import { afterAll, beforeAll } from "bun:test";
 import { printTable, type Site, startSite } from "../support/e2e/site.ts";
+import { badChanges } from "./bad-changes.ts";
 import { byHand } from "./by-hand.ts";
 import { failover } from "./failover.ts";
 import { patternOne } from "./pattern-one.ts";
@@ -29,5 +30,6 @@ patternOne(siteNow);
 byHand(siteNow);
 scheduling(siteNow);
 rollouts(siteNow);
+badChanges(siteNow);
 failover(siteNow);
 twoClusters(siteNow);

@@ -15,6 +15,8 @@ export interface HttpProxyOptions {
   names?: Record<string, string>;
   /** What it demands to hear in Proxy-Authorization. */
   authorization?: string;
+  /** The only port that it connects to. */
+  onlyPort?: number;
 }
 
 const headEnd = "\r\n\r\n";
@@ -30,7 +32,11 @@ interface Passage {
 const patience = 20;
 
 /** Connects where it is asked to, and passes bytes, FINs and resets on. */
-export async function startHttpProxy({ names = {}, authorization }: HttpProxyOptions = {}): Promise<HttpProxy> {
+export async function startHttpProxy({
+  names = {},
+  authorization,
+  onlyPort,
+}: HttpProxyOptions = {}): Promise<HttpProxy> {
   const requests: string[] = [];
   const passages = new WeakMap<TcpSocket, Passage>();
 
@@ -42,6 +48,11 @@ export async function startHttpProxy({ names = {}, authorization }: HttpProxyOpt
     if (to === undefined || !isKnown) {
       const status = to === undefined ? "400 Bad Request" : "407 Proxy Authentication Required";
       await client.send(`HTTP/1.1 ${status}${headEnd}`);
+      client.finish();
+      return;
+    }
+    if (onlyPort !== undefined && to.port !== onlyPort) {
+      await client.send(`HTTP/1.1 403 Forbidden${headEnd}`);
       client.finish();
       return;
     }

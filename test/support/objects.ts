@@ -57,7 +57,7 @@ export function makeTunnel(
       service: { name: "api", port: 30080 },
       encryption: "off",
       proxy: { replicas: 1, proxyService: { type: "ClusterIP" }, acceptProxyProtocol: false },
-      target: { endpoint: "backend.private.svc:8080", sendProxyProtocol: "off" },
+      target: { replicas: 1, endpoint: "backend.private.svc:8080", sendProxyProtocol: "off" },
       ...spec,
     },
     ...(status && { status }),
@@ -93,6 +93,7 @@ export function makeTarget(
     kind: "Target",
     metadata: { ...meta("inner", given), generation: 3 },
     spec: {
+      replicas: 1,
       secretRef: { name: "shared" },
       endpoint: "backend.private.svc:8080",
       proxyEndpoint: "proxy.example.net:7835",

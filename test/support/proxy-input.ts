@@ -36,6 +36,7 @@ export function makeProxyInput(change: Partial<ProxyInput> = {}): ProxyInput {
     pods,
     nodes: [makeNode("n1")],
     probes: [],
+    takenNodes: [],
     ...change,
   };
 }

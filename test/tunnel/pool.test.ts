@@ -69,6 +69,12 @@ function deadConnections(implementation: Implementation): void {
     await using tunnel = await openRelayed(implementation, { onOpen: greet }, { deadline, poolMin: 3 });
     await untilPooled(tunnel.proxy, 3);
     const frozen = dataLinks(tunnel);
+    // Each has been pinged: one that never was in the pool would be replaced at another address of the proxy.
+    const joined = frozen.map((link) => link.forwarded.up);
+    await eventually(
+      () => frozen.every((link, index) => link.forwarded.up > (joined[index] ?? 0)),
+      "all are in the pool",
+    );
     for (const link of frozen) link.freeze();
     await eventually(
       () => dataLinks(tunnel).filter((link) => !frozen.includes(link)).length >= 3,

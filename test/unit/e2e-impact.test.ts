@@ -6,7 +6,7 @@ import { formatTable } from "../support/e2e/table.ts";
 function connections(count: number, changes: Record<number, Partial<Connection>> = {}): Connection[] {
   return Array.from({ length: count }, (_, position) => {
     const at = 1000 + 100 * position;
-    return { kind: "new", at, took: 10, result: "ok", ...changes[at] };
+    return { kind: "new", port: 10_000, at, took: 10, result: "ok", ...changes[at] };
   });
 }
 
@@ -28,9 +28,9 @@ test("a load whose last connection failed has never recovered", () => {
 });
 
 test("a connection that began before the fault and broke through it counts", () => {
-  const hanging: Connection = { kind: "new", at: 900, took: 5000, result: "timeout" };
-  const broken: Connection = { kind: "stream", at: 100, took: 1100, result: "reset" };
-  const ended: Connection = { kind: "stream", at: 100, took: 700, result: "reset" };
+  const hanging: Connection = { kind: "new", port: 10_000, at: 900, took: 5000, result: "timeout" };
+  const broken: Connection = { kind: "stream", port: 10_000, at: 100, took: 1100, result: "reset" };
+  const ended: Connection = { kind: "stream", port: 10_000, at: 100, took: 700, result: "reset" };
   const impact = impactOf([hanging, broken, ended, ...connections(3)], 1000);
   expect([impact.failed, impact.broken]).toEqual([[hanging], [broken]]);
   expect(impact.recovered).toBe(10);
@@ -38,7 +38,7 @@ test("a connection that began before the fault and broke through it counts", () 
 
 test("wrong bytes are counted on every kind of connection", () => {
   const corrupt = { result: "corrupt" };
-  const stream: Connection = { kind: "stream", at: 1000, took: 500, result: "corrupt" };
+  const stream: Connection = { kind: "stream", port: 10_000, at: 1000, took: 500, result: "corrupt" };
   expect(impactOf([stream, ...connections(5, { 1100: corrupt })], 1000).corrupt).toBe(2);
 });
 

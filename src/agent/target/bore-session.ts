@@ -60,6 +60,9 @@ export class BoreTargetSession implements TargetSession, StreamHolder {
     );
   }
 
+  /** A bore server has one address. */
+  strayed(): void {}
+
   moved(): void {}
 
   begin(): void {

@@ -1,3 +1,4 @@
+import type { HostPort } from "../../endpoint.ts";
 import { connectFirst } from "../net/dial.ts";
 import type { Way } from "../net/way.ts";
 import type { Wire } from "../net/wire.ts";
@@ -5,8 +6,7 @@ import { Steps } from "./steps.ts";
 
 export interface DataConnectionOptions {
   /** Address and port of the proxy that the session is with, and how to get there. */
-  address: string;
-  port: number;
+  place: HostPort;
   way: Way;
   /** Inside TLS, as the session is. */
   encrypted: boolean;
@@ -18,8 +18,8 @@ export interface DataConnectionOptions {
  * Rejects with DialError, EncryptionFailed, ProtocolError, or the reason why the connection ended.
  */
 export async function openDataConnection(options: DataConnectionOptions, timeout: number): Promise<Wire> {
-  const { address, port, way, encrypted } = options;
-  const wire = await connectFirst([address], port, timeout, way);
+  const { place, way, encrypted } = options;
+  const wire = await connectFirst([place.host], place.port, timeout, way);
   if (!encrypted) return wire;
   const steps = new Steps(wire);
   await steps.encrypt();

@@ -1,3 +1,4 @@
+import type { HostPort } from "../../endpoint.ts";
 import { type Backoff, makeBackoff } from "../backoff.ts";
 import { hasRoomFor } from "../net/listen.ts";
 import { tunnelKeepAlive } from "../net/socket-options.ts";
@@ -14,11 +15,12 @@ import { PoolSize } from "./pool-size.ts";
 const maxOpening = 256;
 /** Milliseconds until a new data connection must be in the pool. */
 const openTimeout = 5000;
+/** The same at another place than where the session was opened, which perhaps cannot be reached from here. */
+const elsewhereTimeout = 2000;
 
 export interface PoolOptions {
-  /** Address and port of the proxy that the session is with, and how to get there. */
-  address: string;
-  port: number;
+  /** Where the proxy that the session is with was reached, and where else it can be; and how to get there. */
+  places: readonly [HostPort, ...HostPort[]];
   way: Way;
   /** Inside TLS, as the session is. */
   encrypted: boolean;
@@ -46,6 +48,9 @@ export class TargetPool implements DataConnectionOwner {
   #idle = new Set<DataConnection>();
   /** Connections that the proxy has taken into its pool, as it has shown. */
   #joined = new WeakSet<DataConnection>();
+  /** The place that is dialled, and those of the connections that have not joined yet. */
+  #place: HostPort;
+  #dialled = new WeakMap<DataConnection, HostPort>();
   #opening = 0;
   #owed = 0;
   #number = 0;
@@ -56,6 +61,7 @@ export class TargetPool implements DataConnectionOwner {
 
   constructor(options: PoolOptions) {
     this.#options = options;
+    this.#place = options.places[0];
     this.size = new PoolSize(options.min, options.max);
   }
 
@@ -104,6 +110,12 @@ export class TargetPool implements DataConnectionOwner {
     this.fill();
   }
 
+  /** The first place is known to lead to another proxy. */
+  avoid(): void {
+    const { places } = this.#options;
+    if (this.#place === places[0]) this.#place = places[1] ?? places[0];
+  }
+
   /** Opens nothing more; idle connections stay until the proxy closes them. */
   close(): void {
     this.#closed = true;
@@ -119,10 +131,13 @@ export class TargetPool implements DataConnectionOwner {
   }
 
   async #open(): Promise<void> {
-    const { address, port, way, encrypted, session, key: sessionKey, revision } = this.#options;
+    const { places, way, encrypted, session, key: sessionKey, revision } = this.#options;
+    const place = this.#place;
+    const timeout = place === places[0] ? openTimeout : elsewhereTimeout;
     this.#opening += 1;
+    let isMissed = false;
     try {
-      const wire = await openDataConnection({ address, port, way, encrypted }, openTimeout);
+      const wire = await openDataConnection({ place, way, encrypted }, timeout);
       if (this.#closed) {
         wire.reset();
         return;
@@ -131,15 +146,35 @@ export class TargetPool implements DataConnectionOwner {
       const number = this.#number;
       const key = bound(sessionKey, wire.binding);
       wire.keepAlive(tunnelKeepAlive);
-      this.#idle.add(new DataConnection(wire, revision, (stream) => startProof(key, revision, number, stream), this));
+      const connection = new DataConnection(
+        wire,
+        revision,
+        (stream) => startProof(key, revision, number, stream),
+        this,
+      );
+      this.#idle.add(connection);
+      this.#dialled.set(connection, place);
       const proof = toHex(joinProof(key, revision, number));
       wire.write(encode("Join", { session, number, proof, ...(revision === 2 && { frames: true }) }));
     } catch {
-      // The control connection notices a proxy that is gone; here it is enough not to insist.
-      this.#retryLater();
+      isMissed = true;
     } finally {
       this.#opening -= 1;
     }
+    if (isMissed) this.#missed(place);
+  }
+
+  /**
+   * A connection to that place came to nothing: the proxy is gone, which the control connection notices, or the place leads to another proxy now. Then the next
+   * place is tried at once; when all have been, it is enough not to insist.
+   */
+  #missed(place: HostPort): void {
+    const { places } = this.#options;
+    if (place === this.#place) {
+      this.#place = places[places.indexOf(place) + 1] ?? places[0];
+      if (this.#place === places[0]) this.#retryLater();
+    }
+    this.fill();
   }
 
   #retryLater(): void {
@@ -173,7 +208,7 @@ export class TargetPool implements DataConnectionOwner {
     this.#idle.delete(connection);
     // One that never joined says that something is wrong over there; others were used up or aged out.
     if (this.#joined.has(connection)) this.fill();
-    else this.#retryLater();
+    else this.#missed(this.#dialled.get(connection) ?? this.#place);
   }
 
   stray(connection: DataConnection, message: Message): void {

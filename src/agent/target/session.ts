@@ -1,3 +1,4 @@
+import { parseHostPort } from "../../endpoint.ts";
 import { tunnelKeepAlive } from "../net/socket-options.ts";
 import type { Channel } from "../protocol/channel.ts";
 import type { MessageConnection } from "../protocol/message-connection.ts";
@@ -57,8 +58,12 @@ export class NetaminityTargetSession implements TargetSession, StreamHolder {
     this.encrypted = identity.encrypted;
     this.proxyAddress = identity.proxyAddress;
     const { way, deadline, poolMin, poolMax } = core;
+    const { address, port, proxyAddress } = identity;
+    const itself = proxyAddress === undefined ? undefined : parseHostPort(proxyAddress);
     this.#pool = new TargetPool({
       ...identity,
+      // The address of the session may lead to another proxy later, which does not know it.
+      places: [{ host: address, port }, ...(itself === undefined ? [] : [itself])],
       way,
       deadline,
       min: poolMin,
@@ -66,12 +71,11 @@ export class NetaminityTargetSession implements TargetSession, StreamHolder {
       start: (channel, consumer) => this.#start(channel, consumer),
       strayed: () => events.strayed(),
     });
-    this.#pulse = new Pulse(
-      control,
-      deadline,
-      () => this.#pool.check(),
-      () => control.fail(new ProtocolError("the proxy is silent")),
-    );
+    this.#pulse = new Pulse(control, deadline, {
+      beat: () => this.#pool.check(),
+      doubt: () => events.doubted(),
+      dead: () => control.fail(new ProtocolError("the proxy is silent")),
+    });
     this.#settling = setInterval(() => this.#settle(), settleInterval);
     control.wire.keepAlive(tunnelKeepAlive);
   }
@@ -87,6 +91,10 @@ export class NetaminityTargetSession implements TargetSession, StreamHolder {
 
   get roundTrip(): number | undefined {
     return this.#pulse.roundTrip;
+  }
+
+  strayed(): void {
+    this.#pool.avoid();
   }
 
   moved(to: string): void {

@@ -31,6 +31,8 @@ export interface SessionEvents {
   draining(): void;
   /** The proxy's address leads to another proxy now, it seems. */
   strayed(): void;
+  /** Nothing has been heard of the proxy for longer than usual. */
+  doubted(): void;
   /** The session takes no streams any more. */
   over(cause: Error): void;
   /** The last stream of the session has ended. */
@@ -59,6 +61,8 @@ export interface TargetSession {
   readonly proxyAddress: string | undefined;
   /** Tells the proxy that this target has another session, with the proxy at that address. */
   moved(to: string): void;
+  /** The address at which the session was opened leads to another proxy now, or to none. */
+  strayed(): void;
   /** Asks the proxy for no new streams; resolves when none can come any more. */
   drain(): Promise<void>;
   /** Ends the session; running streams go on. */

@@ -5,7 +5,7 @@ import type { AgentMetrics } from "../../metrics.ts";
 import { type Secrets, suspicionAbout } from "../../secret.ts";
 import type { Via } from "../../via.ts";
 import { type Backoff, makeBackoff } from "../backoff.ts";
-import { connectFirst, dialRepeatedly, dialTimeout } from "../net/dial.ts";
+import { dialRepeatedly, dialTimeout } from "../net/dial.ts";
 import { type Way, wayOut } from "../net/way.ts";
 import { toHex } from "../protocol/proofs.ts";
 import type { ProxyProtocol } from "../protocol/proxy-header.ts";
@@ -15,6 +15,7 @@ import { attach, type Greeting, greet, RefusedByProxy } from "./attach.ts";
 import { Backend } from "./backend.ts";
 import { failureOf } from "./failure.ts";
 import { measureTarget } from "./gauges.ts";
+import { Lookout } from "./lookout.ts";
 import type { SessionEvents, TargetCore, TargetEncryption, TargetSession } from "./target-core.ts";
 import { Waits } from "./waits.ts";
 
@@ -54,8 +55,8 @@ export interface TargetRole {
 const dialAgain = 1000;
 /** Milliseconds between looks at whether the proxy's endpoint still leads to the proxy of the session. */
 const checkInterval = 2000;
-/** Milliseconds for each step of such a look. A session that is lost meanwhile does not wait for it. */
-const checkTimeout = 2000;
+/** The same while nothing is heard of that proxy: another one may be there already. */
+const doubtInterval = 200;
 /**
  * Milliseconds that the session with a former proxy stays in use beside the new one: consumers are led to the old proxy until
  * the new one has been found ready and every node has heard of it.
@@ -91,6 +92,9 @@ class Target implements TargetCore, TargetRole {
   #since = 0;
   #problem = "no attempt to reach the proxy has ended yet";
   #moving = false;
+  #lookout: Lookout;
+  #doubted = false;
+  #doubtedAt = Number.NEGATIVE_INFINITY;
   /** Milliseconds before the next attempt. */
   #pause = 0;
   #stopped = false;
@@ -116,6 +120,7 @@ class Target implements TargetCore, TargetRole {
       sessions: () => [...this.#older.keys(), ...this.#serving()],
       isDraining: () => this.#stopped,
     });
+    this.#lookout = new Lookout(options, this.way, (...found) => this.#attach(...found));
     void this.#run();
   }
 
@@ -153,13 +158,15 @@ class Target implements TargetCore, TargetRole {
   /** Keeps a session: opens one when there is none or the proxy drains, and moves when the endpoint leads elsewhere. */
   async #run(): Promise<void> {
     while (!this.#stopped) {
-      const wait = this.#current !== undefined && !this.#moving ? checkInterval : this.#pause;
+      const pause = this.#doubted ? doubtInterval : checkInterval;
+      const wait = this.#current !== undefined && !this.#moving ? pause : this.#pause;
       this.#pause = 0;
+      this.#doubted = false;
       if (wait > 0) await this.#waits.sleep(wait);
       if (this.#stopped) return;
       try {
         const current = this.#moving ? undefined : this.#current;
-        if (current !== undefined) await this.#waits.unlessUrgent((cut) => this.#check(current, cut));
+        if (current !== undefined) await this.#waits.unlessUrgent((cut) => this.#lookout.look(current, cut));
         else await this.#open();
       } catch (cause) {
         await this.#waits.sleep(this.#failed(cause as Error));
@@ -183,29 +190,11 @@ class Target implements TargetCore, TargetRole {
     throw refusal ?? new RefusedByProxy("no secret is known");
   }
 
-  /** Looks where the endpoint leads now. The proxy that we have a session with keeps it, also when its name has further addresses. */
-  async #check(session: TargetSession, cut: AbortSignal): Promise<void> {
-    const { proxyEndpoint, secrets } = this.#options;
-    if (session.instance === undefined) return;
-    const isCurrentSecret = session.secret === secrets.current[0];
-    try {
-      const addresses = await this.way.resolve(proxyEndpoint.host, checkTimeout);
-      const first = addresses.includes(session.address) ? [session.address] : addresses;
-      const greeting = await greet(await connectFirst(first, proxyEndpoint.port, checkTimeout, this.way));
-      // An attachment that comes late would take the place of the one that is made instead.
-      cut.addEventListener("abort", () => greeting.wire.reset());
-      if (cut.aborted || (greeting.instance === session.instance && isCurrentSecret)) greeting.wire.reset();
-      else await this.#attach(greeting, secrets.current[0] ?? session.secret, cut);
-    } catch (cause) {
-      // The session itself tells whether it still works.
-      this.log.debug("the proxy's endpoint could not be checked", { reason: errorText(cause) });
-    }
-  }
-
   async #attach(greeting: Greeting, secret: string, cut?: AbortSignal): Promise<void> {
     const events: SessionEvents = {
       draining: () => this.#drainedBy(session),
       strayed: () => this.#waits.wake(),
+      doubted: () => this.#doubt(session),
       over: (cause) => this.#over(session, cause),
       unused: () => this.#retire(session),
     };
@@ -265,6 +254,17 @@ class Target implements TargetCore, TargetRole {
     this.log.info("the proxy drains: looking for another one", { streams: session.streams });
     this.#moving = true;
     this.#waits.hurry();
+  }
+
+  /** A look that has begun may wait for an answer that does not come. */
+  #doubt(session: TargetSession): void {
+    if (session !== this.#current) return;
+    const now = performance.now();
+    const isFirst = now - this.#doubtedAt > this.deadline / 2;
+    this.#doubtedAt = now;
+    this.#doubted = true;
+    // Only once: the next look may be about to attach.
+    if (isFirst) this.#waits.hurry();
   }
 
   #over(session: TargetSession, cause: Error): void {

@@ -4,6 +4,8 @@
 export interface Connection {
   /** `new`: one exchange and an orderly end. `stream`: exchanged until it ended. */
   readonly kind: "new" | "stream";
+  /** The consumer's own. */
+  readonly port: number;
   /** Milliseconds since 1970 when it began. */
   readonly at: number;
   /** Milliseconds until its end. */

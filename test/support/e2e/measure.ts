@@ -1,6 +1,6 @@
 /** One scenario: consumers at work, something happens, and what that did to them becomes a row of the table. */
 import type { Consumer, Load } from "./consumer.ts";
-import { countsByResult, type Impact } from "./impact.ts";
+import { type Connection, countsByResult, type Impact } from "./impact.ts";
 import type { Site } from "./site.ts";
 import { formatRow, type Row } from "./table.ts";
 
@@ -21,7 +21,7 @@ export interface Scenario {
 
 /** Causes it under load and waits until consumers are served well again, a minute at most. */
 export async function measure(
-  site: Pick<Site, "rows">,
+  site: Pick<Site, "rows" | "cluster">,
   { name, goal, consumer, address, life = 0 }: Scenario,
   cause: (load: Load) => Promise<unknown>,
 ): Promise<Impact> {
@@ -32,9 +32,19 @@ export async function measure(
   const impact = await load.stop(since);
   for (const each of [...impact.failed, ...impact.broken].slice(0, shownFailures)) {
     console.log(`  after ${each.at - since} ms: ${JSON.stringify(each)}`);
+    if (each.result === "timeout") for (const entry of await tracked(site, each)) console.log(`    ${entry}`);
   }
   addRow(site, { scenario: name, impact, goal });
   return impact;
+}
+
+/** Where each node's connection tracking sent it: an unanswered one is remembered for two minutes. */
+async function tracked({ cluster }: Pick<Site, "cluster">, { port }: Connection): Promise<string[]> {
+  const list = ["sh", "-c", `conntrack -L -p tcp --orig-port-src ${port} 2>/dev/null || true`];
+  const entries = await Promise.all(
+    cluster.nodes.map(async ({ name }) => (await cluster.runIn(name, list)).split("\n").map((line) => [name, line])),
+  );
+  return entries.flat().flatMap(([node, line]) => (line ? [`${node}: ${line.replaceAll(/ +/g, " ")}`] : []));
 }
 
 /** Shown at once too: a run that hangs later has still measured this. */

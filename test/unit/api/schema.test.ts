@@ -43,6 +43,7 @@ describe("the documented objects", () => {
         proxyService: { type: "NodePort", nodePort: 31035 },
       },
       target: {
+        replicas: 1,
         endpoint: "private-api.private.svc:8080",
         sendProxyProtocol: "off",
         podTemplate: { nodeSelector: { "netaminity.exeteres.net/environment": "private" } },
@@ -65,6 +66,7 @@ describe("the documented objects", () => {
   test("a Target as documented gets its defaults", async () => {
     const { spec } = await document("target");
     expect(targetSpec.parse(spec)).toEqual({
+      replicas: 1,
       secretRef: { name: "private-api-tunnel" },
       endpoint: "private-api.private.svc:8080",
       proxyEndpoint: "proxy.example.net:7835",
@@ -123,8 +125,10 @@ describe.each([...kinds])("the definition of $kind", (kind) => {
       type !== undefined || rest["x-kubernetes-int-or-string"] === true;
     expect(all.filter(([, each]) => !isTyped(each)).map(([path]) => path)).toEqual([]);
     const known = [
-      ..."type description default enum required properties additionalProperties items format pattern anyOf".split(" "),
-      ..."nullable minimum maximum minLength maxLength minItems maxItems".split(" "),
+      ..."type description default enum required properties additionalProperties items format pattern anyOf nullable".split(
+        " ",
+      ),
+      ..."minimum maximum minLength maxLength minItems maxItems maxProperties".split(" "),
       ..."validations int-or-string list-type list-map-keys map-type".split(" ").map((name) => `x-kubernetes-${name}`),
     ];
     const used = new Set(all.flatMap(([, each]) => Object.keys(each)));

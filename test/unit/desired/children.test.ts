@@ -35,7 +35,7 @@ describe("the consumer Service", () => {
         type: "ClusterIP",
         ipFamilyPolicy: "PreferDualStack",
         selector: { "app.kubernetes.io/component": "proxy", [`${group}/tunnel`]: "api" },
-        ports: [{ name: "consumers", protocol: "TCP", port: 30080, targetPort: "consumers" }],
+        ports: [{ name: "consumers", protocol: "TCP", appProtocol: "tcp", port: 30080, targetPort: "consumers" }],
       },
     });
   });
@@ -67,7 +67,9 @@ describe("the rendezvous Service", () => {
       spec: {
         type: "NodePort",
         ipFamilyPolicy: "PreferDualStack",
-        ports: [{ name: "rendezvous", protocol: "TCP", port: 7835, targetPort: 7835, nodePort: 31035 }],
+        ports: [
+          { name: "rendezvous", protocol: "TCP", appProtocol: "tcp", port: 7835, targetPort: 7835, nodePort: 31035 },
+        ],
       },
     });
   });
@@ -94,6 +96,7 @@ describe("the EndpointSlices", () => {
   const active = {
     pod: { name: "edge-a", uid: "u1" },
     containerId: "containerd://1",
+    attempt: undefined,
     nodeName: "n1",
     addresses: [
       { family: "IPv4", address: "10.1.0.1" },
@@ -126,7 +129,7 @@ describe("the EndpointSlices", () => {
           targetRef: { kind: "Pod", namespace: "demo", name: "edge-a", uid: "u1" },
         },
       ],
-      ports: [{ name: "rendezvous", protocol: "TCP", port: 7835 }],
+      ports: [{ name: "rendezvous", protocol: "TCP", appProtocol: "tcp", port: 7835 }],
     });
     expect(second).toMatchObject({
       metadata: { name: "edge-rendezvous-ipv6" },
@@ -172,7 +175,7 @@ describe("a pair of a Tunnel", () => {
       acceptProxyProtocol: true,
       podTemplate: { nodeSelector: { zone: "cloud" } },
     },
-    target: { endpoint: "backend:80", sendProxyProtocol: "v1", podTemplate: { hostNetwork: true } },
+    target: { replicas: 2, endpoint: "backend:80", sendProxyProtocol: "v1", podTemplate: { hostNetwork: true } },
   });
   const metadata = {
     name: "api-1",
@@ -209,6 +212,7 @@ describe("a pair of a Tunnel", () => {
       kind: "Target",
       metadata,
       spec: {
+        replicas: 2,
         secretRef: { name: "api-secret" },
         endpoint: "backend:80",
         proxyEndpoint: "nodes.example.net:31036",

@@ -1,23 +1,8 @@
 import { describe, expect, test } from "bun:test";
-import type { PodTemplate } from "../../../src/api/pod-template.ts";
 import { proxyDeployment } from "../../../src/desired/proxy-deployment.ts";
 import { targetDeployment } from "../../../src/desired/target-deployment.ts";
-import { controllerReference, makeProxy, makeTarget, makeTunnel, ourLabels, settings } from "../../support/objects.ts";
-
-const group = "netaminity.exeteres.net";
-const { agent } = settings;
-
-const podSpecOf = (podTemplate: PodTemplate) =>
-  proxyDeployment(makeProxy({ podTemplate: { distributeByNodes: true, hostNetwork: false, ...podTemplate } }), agent)
-    .spec?.template.spec;
-const containerOf = (podTemplate: PodTemplate) => podSpecOf(podTemplate)?.containers[0];
-const environment = (pairs: Record<string, string>) => Object.entries(pairs).map(([name, value]) => ({ name, value }));
-
-const selector = { "app.kubernetes.io/component": "proxy", [`${group}/proxy`]: "edge" };
-const ownPreference = {
-  weight: 100,
-  podAffinityTerm: { topologyKey: "kubernetes.io/hostname", labelSelector: { matchLabels: selector } },
-};
+import { agent, environment, lostNode, ownPreference, selector } from "../../support/agent-pods.ts";
+import { controllerReference, makeProxy, makeTarget, ourLabels } from "../../support/objects.ts";
 
 test("the Deployment of a Proxy, whole", () => {
   const proxy = makeProxy({ replicas: 3 });
@@ -37,8 +22,12 @@ test("the Deployment of a Proxy, whole", () => {
       selector: { matchLabels: selector },
       strategy: { type: "RollingUpdate", rollingUpdate: { maxSurge: 1, maxUnavailable: 2 } },
       template: {
-        metadata: { labels: { ...ourLabels, ...selector } },
+        metadata: {
+          labels: { ...ourLabels, ...selector },
+          annotations: { "netaminity.exeteres.net/health-port": "8080" },
+        },
         spec: {
+          tolerations: lostNode,
           affinity: { podAntiAffinity: { preferredDuringSchedulingIgnoredDuringExecution: [ownPreference] } },
           dnsPolicy: "ClusterFirst",
           automountServiceAccountToken: false,
@@ -163,141 +152,5 @@ describe("a rollout of proxies", () => {
       const proxy = makeProxy({ replicas, podTemplate: { distributeByNodes: true, hostNetwork } });
       expect(proxyDeployment(proxy, agent).spec?.strategy?.rollingUpdate).toEqual(rollingUpdate);
     });
-  }
-});
-
-describe("a podTemplate", () => {
-  const zone = { topologyKey: "zone", labelSelector: { matchLabels: { app: "db" } } };
-  const affinity = {
-    podAffinity: { requiredDuringSchedulingIgnoredDuringExecution: [zone] },
-    podAntiAffinity: {
-      requiredDuringSchedulingIgnoredDuringExecution: [zone],
-      preferredDuringSchedulingIgnoredDuringExecution: [{ weight: 1, podAffinityTerm: zone }],
-    },
-  };
-
-  test("keeps explicit affinity beside the distribution over nodes", () => {
-    expect(podSpecOf({ affinity })?.affinity).toEqual({
-      ...affinity,
-      podAntiAffinity: {
-        ...affinity.podAntiAffinity,
-        preferredDuringSchedulingIgnoredDuringExecution: [{ weight: 1, podAffinityTerm: zone }, ownPreference],
-      },
-    });
-  });
-
-  test("can do without the distribution over nodes", () => {
-    expect(podSpecOf({ distributeByNodes: false, affinity })?.affinity).toEqual(affinity);
-    expect(podSpecOf({ distributeByNodes: false })?.affinity).toBeUndefined();
-  });
-
-  test("on the nodes' network still resolves cluster names and claims its ports", () => {
-    const pod = podSpecOf({ hostNetwork: true, healthPort: 18080 });
-    expect(pod).toMatchObject({ hostNetwork: true, dnsPolicy: "ClusterFirstWithHostNet" });
-    expect(pod?.containers[0]?.ports).toEqual([
-      { name: "rendezvous", containerPort: 7835, hostPort: 7835, protocol: "TCP" },
-      { name: "consumers", containerPort: 30080, hostPort: 30080, protocol: "TCP" },
-      { name: "health", containerPort: 18080, hostPort: 18080, protocol: "TCP" },
-    ]);
-    expect(pod?.containers[0]?.env).toContainEqual({ name: "NETAMINITY_HEALTH_LISTEN", value: "[::]:18080" });
-  });
-
-  test("passes scheduling on", () => {
-    const tolerations: PodTemplate["tolerations"] = [{ key: "dedicated", operator: "Exists", effect: "NoSchedule" }];
-    const scheduling = {
-      nodeSelector: { zone: "a" },
-      tolerations,
-      priorityClassName: "high",
-      runtimeClassName: "gvisor",
-      serviceAccountName: "agents",
-    };
-    expect(podSpecOf(scheduling)).toMatchObject(scheduling);
-  });
-
-  test("leaves out what is empty", () => {
-    const keys = Object.keys(
-      podSpecOf({ tolerations: [], topologySpreadConstraints: [], priorityClassName: "", runtimeClassName: "" }) ?? {},
-    );
-    expect(keys).toEqual(Object.keys(podSpecOf({}) ?? {}));
-  });
-
-  test("spreads the workload's own pods when it does not say which", () => {
-    const constraint = { maxSkew: 1, topologyKey: "zone", whenUnsatisfiable: "DoNotSchedule" } as const;
-    const explicit = { ...constraint, labelSelector: { matchLabels: { app: "db" } } };
-    expect(podSpecOf({ topologySpreadConstraints: [constraint, explicit] })?.topologySpreadConstraints).toEqual([
-      { ...constraint, labelSelector: { matchLabels: selector } },
-      explicit,
-    ]);
-  });
-
-  test("replaces the default resources as a whole", () => {
-    expect(containerOf({ resources: { limits: { cpu: 2 } } })?.resources).toEqual({ limits: { cpu: "2" } });
-  });
-
-  test("replaces single fields of the security defaults", () => {
-    const template: PodTemplate = {
-      securityContext: { runAsUser: 1000, fsGroup: 1000 },
-      containerSecurityContext: { capabilities: { drop: ["ALL"], add: ["NET_BIND_SERVICE"] } },
-    };
-    expect(podSpecOf(template)?.securityContext).toEqual({
-      runAsNonRoot: true,
-      runAsUser: 1000,
-      fsGroup: 1000,
-      seccompProfile: { type: "RuntimeDefault" },
-    });
-    expect(containerOf(template)?.securityContext).toEqual({
-      allowPrivilegeEscalation: false,
-      readOnlyRootFilesystem: true,
-      capabilities: { drop: ["ALL"], add: ["NET_BIND_SERVICE"] },
-    });
-  });
-
-  test("leaves ids that are null to the platform", () => {
-    const nobody = { runAsUser: null, runAsGroup: null };
-    const template: PodTemplate = {
-      securityContext: { ...nobody, fsGroup: null, runAsNonRoot: false },
-      containerSecurityContext: { ...nobody, readOnlyRootFilesystem: false },
-    };
-    expect(podSpecOf(template)?.securityContext).toEqual({
-      runAsNonRoot: false,
-      seccompProfile: { type: "RuntimeDefault" },
-    });
-    expect(containerOf(template)?.securityContext).toEqual({
-      allowPrivilegeEscalation: false,
-      readOnlyRootFilesystem: false,
-      capabilities: { drop: ["ALL"] },
-    });
-  });
-
-  test("adds labels and annotations to pods, but never over those that find them", () => {
-    const podTemplate = {
-      ...{ distributeByNodes: true, hostNetwork: false },
-      labels: { team: "network", "app.kubernetes.io/component": "mine", [`${group}/tunnel`]: "theirs" },
-      annotations: { note: "x" },
-    };
-    const { metadata } = proxyDeployment(ofTunnel(podTemplate), agent).spec?.template ?? {};
-    expect(metadata).toEqual({
-      labels: {
-        team: "network",
-        ...ourLabels,
-        "app.kubernetes.io/component": "proxy",
-        [`${group}/tunnel`]: "api",
-        [`${group}/index`]: "1",
-        [`${group}/proxy`]: "api-1",
-      },
-      annotations: { note: "x" },
-    });
-  });
-
-  test("joins its pull Secrets with the operator's, each once", () => {
-    const proxy = makeProxy({
-      podTemplate: { distributeByNodes: true, hostNetwork: false, imagePullSecrets: [{ name: "a" }, { name: "b" }] },
-    });
-    const { spec } = proxyDeployment(proxy, { ...agent, pullSecrets: ["b", "c"] });
-    expect(spec?.template.spec?.imagePullSecrets).toEqual([{ name: "a" }, { name: "b" }, { name: "c" }]);
-  });
-
-  function ofTunnel(podTemplate: NonNullable<Parameters<typeof makeProxy>[0]>["podTemplate"] & object) {
-    return makeProxy({ podTemplate }, { name: "api-1", owner: makeTunnel() });
   }
 });

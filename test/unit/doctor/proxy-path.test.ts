@@ -64,6 +64,21 @@ describe("a Proxy", () => {
       reasons.PortConflict.todo,
     ],
     [
+      "that works, but whose change gets no session",
+      {
+        object: proxyWith({
+          conditions: [
+            condition("Ready", "True", "Available"),
+            condition("Connected", "True", "SessionUp"),
+            condition("Updated", "False", "NoSessionAfterChange", "the newest pods got no session"),
+          ],
+        }),
+      },
+      "change",
+      "NoSessionAfterChange: the newest pods got no session",
+      reasons.NoSessionAfterChange.todo,
+    ],
+    [
       "without its Secret",
       { secret: absent },
       "secret",

@@ -1,39 +1,9 @@
-import { describe, expect, test } from "bun:test";
-import { type ActivePodInput, chooseActivePod, type Departure } from "../../../src/plan/active-pod.ts";
-import type { ObservedPod, ProbeResult } from "../../../src/plan/observed.ts";
-import { makeDeployment, makeNode, makePod, makeReplicaSet, type PodFacts } from "../../support/objects.ts";
-
-const deployment = makeDeployment("edge-proxy");
-const [oldRevision, newRevision] = [makeReplicaSet(deployment, 1), makeReplicaSet(deployment, 2)];
-
-const pod = (name: string, facts: PodFacts = {}) => makePod(name, facts, oldRevision);
-const newPod = (name: string, facts: PodFacts = {}) => makePod(name, facts, newRevision);
-const stopped = { waiting: { reason: "CrashLoopBackOff" } };
-
-const answers = ({ metadata: { uid } }: ObservedPod): ProbeResult => ({ podUid: uid, healthy: true, failures: 0 });
-const isSilent = ({ metadata: { uid } }: ObservedPod, failures = 3): ProbeResult => ({
-  podUid: uid,
-  healthy: false,
-  failures,
-});
-
-interface Case {
-  pods: ObservedPod[];
-  /** Name of the pod in the slice; its container id unless `<name>-1`. */
-  current?: string;
-  container?: string;
-  newest?: "r1" | "r2";
-  /** Default: `n1`, ready. */
-  nodes?: ActivePodInput["nodes"];
-  probes?: ProbeResult[];
-  active: string | undefined;
-  because?: Departure;
-  deleted?: string[];
-}
+import { describe } from "bun:test";
+import { answers, type Case, isSilent, newPod, pod, ready, stopped, testCases } from "../../support/active-pod.ts";
+import { makeNode } from "../../support/objects.ts";
 
 const a = pod("a");
 const b = pod("b");
-const ready = { ready: true };
 
 const cases: Record<string, Case> = {
   // The first choice.
@@ -259,26 +229,4 @@ const cases: Record<string, Case> = {
   },
 };
 
-describe("the active pod", () => {
-  for (const [title, given] of Object.entries(cases)) {
-    test(title, () => {
-      const { pods, current, container, newest, probes = [], because, deleted = [] } = given;
-      const { active, departure, silent } = chooseActivePod({
-        pods,
-        newestRevision: newest,
-        nodes: "nodes" in given ? given.nodes : [makeNode("n1")],
-        probes,
-        current:
-          current === undefined
-            ? undefined
-            : { uid: `uid-of-${current}`, containerId: container === "" ? undefined : (container ?? `${current}-1`) },
-      });
-      const names = silent.map(({ metadata }) => metadata.name);
-      expect({ active: active?.metadata.name, because: departure, deleted: names }).toEqual({
-        active: given.active,
-        because,
-        deleted,
-      });
-    });
-  }
-});
+describe("the active pod", () => testCases(cases));

@@ -30,11 +30,11 @@ const atRest: ProxyStatus = {
   proxyEndpoint: "edge-rendezvous.demo.svc:7835",
   consumerEndpoint: "api.demo.svc:5432",
   activePod: "edge-a",
-  selector: "app.kubernetes.io/component=proxy,netaminity.exeteres.net/proxy=edge",
   replicas: 2,
   liveReplicas: 2,
   readyReplicas: 1,
   updatedReplicas: 2,
+  selector: "app.kubernetes.io/component=proxy,netaminity.exeteres.net/proxy=edge",
 };
 
 /** Reason and message of one condition. */

@@ -5,6 +5,7 @@ import type { ObservedDeployment, TargetInput } from "../../../src/plan/observed
 import { planTarget } from "../../../src/plan/target.ts";
 import {
   makeDeployment,
+  makeNode,
   makePod,
   makeReplicaSet,
   makeSecret,
@@ -40,6 +41,7 @@ const makeInput = (change: Partial<TargetInput> = {}): TargetInput => ({
   deployments: [deployment],
   replicaSets: [first],
   pods: [pod({ ready: true })],
+  nodes: [makeNode("n1")],
   ...change,
 });
 
@@ -72,6 +74,7 @@ test("a Target at rest has one Deployment and a session", () => {
       replicas: 1,
       readyReplicas: 1,
       updatedReplicas: 1,
+      selector: "app.kubernetes.io/component=target,netaminity.exeteres.net/target=inner",
     },
     events: [{ type: "Normal", reason: "SessionUp", message: "the session with proxy.example.net:7835 is up" }],
   });
@@ -104,6 +107,22 @@ describe("a Target is not Ready", () => {
       "Connecting",
       "the target pod runs but has no session with proxy.example.net:7835; its log names the cause",
     ],
+    "when its only pod is on a node that is not heard of": [
+      { pods: [pod()], nodes: [makeNode("n1", "Unknown")] },
+      "NodeNotReady",
+      "target pod inner-a is on node n1, which is not ready, and no other pod runs",
+    ],
+    "when such a pod still counts as ready": [
+      { pods: [pod({ ready: true })], nodes: [makeNode("n1", "Unknown")] },
+      "NodeNotReady",
+      "target pod inner-a is on node n1, which is not ready, and no other pod runs",
+    ],
+    "while another pod than that on the lost node dials": [
+      { pods: [pod(), makePod("inner-b", { node: "n2" }, first)], nodes: [makeNode("n1", "Unknown"), makeNode("n2")] },
+      "Connecting",
+      "the target pod runs but has no session with proxy.example.net:7835; its log names the cause",
+    ],
+    "with no replicas": [{ target: makeTarget({ replicas: 0 }), pods: [] }, "ScaledToZero", "spec.replicas is 0"],
     "when its pod crashes": [
       { pods: [pod({ state: { terminated: { exitCode: 2, message: "bad setting" } } })] },
       "PodsFailing",
@@ -135,11 +154,41 @@ describe("a Target is not Ready", () => {
   }
 });
 
+test("a Target of two pods is Ready with one session, and up to date with both", () => {
+  const two = makeTarget({ replicas: 2 });
+  const wanted = withHash(targetDeployment(two, settings.agent));
+  expect(targetDeployment(two, settings.agent).spec?.replicas).toBe(2);
+  const deployments = [makeDeployment("inner-target", { owner: two, annotations: wanted.metadata.annotations ?? {} })];
+  const pods = [pod({ ready: true }), makePod("inner-b", {}, first)];
+  const input = makeInput({ target: two, deployments, pods });
+  expect(verdict(input, "Ready")[1]).toBe("SessionUp");
+  expect(verdict(input, "Updated")).toEqual(["False", "RollingOut", "1 of 2 pods are up to date, 2 exist"]);
+  const both = makeInput({
+    target: two,
+    deployments,
+    pods: [pod({ ready: true }), makePod("inner-b", { ready: true }, first)],
+  });
+  expect(verdict(both, "Updated")[1]).toBe("UpToDate");
+});
+
 test("a Target stays Ready on its old pod while the new one fails, and Updated says how", () => {
   const broken = makePod("inner-b", { state: { waiting: { reason: "InvalidImageName", message: "bad" } } }, second);
   const input = makeInput({ pods: [pod({ ready: true }), broken], replicaSets: [first, second] });
   expect(verdict(input, "Ready")[0]).toBe("True");
   expect(verdict(input, "Updated")).toEqual(["False", "PodsFailing", "pod inner-b: InvalidImageName: bad"]);
+});
+
+test("of two pods the one on a lost node has no session any more, whatever it said last", () => {
+  const pods = [pod({ ready: true }), makePod("inner-b", { ready: true, node: "n2" }, first)];
+  const two = makeTarget({ replicas: 2 });
+  const annotations = withHash(targetDeployment(two, settings.agent)).metadata.annotations ?? {};
+  const deployments = [makeDeployment("inner-target", { owner: two, annotations })];
+  const input = makeInput({ target: two, deployments, pods, nodes: [makeNode("n1"), makeNode("n2", "Unknown")] });
+  expect(verdict(input, "Ready")).toEqual([
+    ...["True", "SessionUp", "1 of 2 sessions with proxy.example.net:7835 are up"],
+  ]);
+  expect(verdict(input, "Updated")).toEqual(["False", "RollingOut", "1 of 2 pods are up to date, 2 exist"]);
+  expect(planTarget(input).status).toMatchObject({ replicas: 2, readyReplicas: 1, updatedReplicas: 2 });
 });
 
 test("a pod that is being deleted counts for nothing", () => {

@@ -44,8 +44,8 @@ describe("a Tunnel at rest", () => {
         },
       ],
       consumerEndpoint: "api.demo.svc:30080",
-      selector: "app.kubernetes.io/component=target,netaminity.exeteres.net/tunnel=api",
       ...{ replicas: 2, readyReplicas: 2, readyProxyReplicas: 2, readyTargetReplicas: 2 },
+      selector: "app.kubernetes.io/component=target,netaminity.exeteres.net/tunnel=api",
       replicasStatus: [0, 1].map((index) => ({
         index,
         proxy: `api-${index}`,

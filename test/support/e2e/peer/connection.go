@@ -8,9 +8,19 @@ import (
 	"net"
 	"os"
 	"strings"
+	"sync/atomic"
 	"syscall"
 	"time"
 )
+
+// A node remembers for two minutes where it sent a connection that nobody answered, and sends the next one from the same port
+// there too. So each connection has a port that none had before it for a quarter of an hour, below those that the kernel chooses.
+const (
+	firstPort = 10_000
+	portCount = 22_000
+)
+
+var portsUsed atomic.Uint32
 
 // Time between two exchanges of an established connection.
 const streamPause = 25 * time.Millisecond
@@ -18,8 +28,12 @@ const streamPause = 25 * time.Millisecond
 // Time after which a stream that could not be made is tried again.
 const streamRetry = 100 * time.Millisecond
 
-func dial(address string, deadline time.Time) (*peeked, error) {
-	made, err := (&net.Dialer{Deadline: deadline}).Dial("tcp", address)
+func nextPort() int {
+	return firstPort + int(portsUsed.Add(1)%portCount)
+}
+
+func dial(address string, port int, deadline time.Time) (*peeked, error) {
+	made, err := (&net.Dialer{Deadline: deadline, LocalAddr: &net.TCPAddr{Port: port}}).Dial("tcp", address)
 	if err != nil {
 		return nil, err
 	}
@@ -45,8 +59,8 @@ func (connection *peeked) finish() error {
 
 // attempt makes one connection with one exchange.
 func attempt(address string, size int, timeout time.Duration) event {
-	began := time.Now()
-	connection, err := dial(address, began.Add(timeout))
+	began, port := time.Now(), nextPort()
+	connection, err := dial(address, port, began.Add(timeout))
 	if err == nil {
 		defer connection.Close()
 		err = exchange(connection, size)
@@ -54,11 +68,11 @@ func attempt(address string, size int, timeout time.Duration) event {
 	if err == nil {
 		err = connection.finish()
 	}
-	return ended("new", began, err)
+	return ended("new", port, began, err)
 }
 
-func ended(kind string, began time.Time, err error) event {
-	made := event{Kind: kind, At: began.UnixMilli(), Took: time.Since(began).Milliseconds(), Result: reason(err)}
+func ended(kind string, port int, began time.Time, err error) event {
+	made := event{Kind: kind, Port: port, At: began.UnixMilli(), Took: time.Since(began).Milliseconds(), Result: reason(err)}
 	if err != nil {
 		made.Detail = err.Error()
 	}
@@ -95,17 +109,18 @@ func (running *load) keepStream() {
 	defer running.running.Done()
 	for running.stopped.Err() == nil {
 		var connection *peeked
+		port := nextPort()
 		opened := running.tracked(func() event {
 			began := time.Now()
 			var err error
-			connection, err = dial(running.order.Address, began.Add(milliseconds(running.order.Attempt)))
+			connection, err = dial(running.order.Address, port, began.Add(milliseconds(running.order.Attempt)))
 			if err == nil {
 				err = exchange(connection, 1024)
 			}
-			return ended("new", began, err)
+			return ended("new", port, began, err)
 		})
 		if opened.Result == "ok" {
-			running.keep(running.useStream(connection))
+			running.keep(running.useStream(connection, port))
 		} else {
 			running.pause(streamRetry)
 		}
@@ -116,7 +131,7 @@ func (running *load) keepStream() {
 }
 
 // useStream exchanges until the stream's time is over, the load is stopped, or it breaks.
-func (running *load) useStream(connection *peeked) event {
+func (running *load) useStream(connection *peeked, port int) event {
 	running.exchanging(1)
 	defer running.exchanging(-1)
 	began := time.Now()
@@ -133,7 +148,7 @@ func (running *load) useStream(connection *peeked) event {
 		_ = connection.SetDeadline(time.Now().Add(milliseconds(running.order.Stall)))
 		err = connection.finish()
 	}
-	made := ended("stream", began, err)
+	made := ended("stream", port, began, err)
 	made.Exchanges = count
 	return made
 }

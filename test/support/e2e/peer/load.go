@@ -27,6 +27,8 @@ type loadOrder struct {
 type event struct {
 	// `new`: one exchange. `stream`: exchanged until it ended.
 	Kind string `json:"kind"`
+	// The consumer's own.
+	Port int `json:"port"`
 	// Milliseconds since 1970 when it began.
 	At int64 `json:"at"`
 	// Milliseconds until its end.

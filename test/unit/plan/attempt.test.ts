@@ -1,0 +1,255 @@
+/** A newer revision gets the rendezvous for a time, and gives it back when no target comes. */
+import { describe, expect, test } from "bun:test";
+import type { ProxyStatus } from "../../../src/api/proxy.ts";
+import { attemptTime, parseAttempt } from "../../../src/plan/attempt.ts";
+import type { ObservedEndpointSlice, ObservedPod, ProbeResult } from "../../../src/plan/observed.ts";
+import type { EventNote, Plan } from "../../../src/plan/plan.ts";
+import { planProxy } from "../../../src/plan/proxy.ts";
+import { makeNode, makePod, makeReplicaSet, makeSlice, type PodFacts } from "../../support/objects.ts";
+import { deploymentOf, makeProxyInput, proxy } from "../../support/proxy-input.ts";
+
+const start = Date.parse("2026-01-01T00:00:00Z");
+const deployment = deploymentOf(proxy);
+const [older, newer, newest] = [1, 2, 3].map((revision) => makeReplicaSet(deployment, revision));
+const oldPod = (name: string, facts: PodFacts = {}) => makePod(name, facts, older);
+const newPod = (name: string, facts: PodFacts = {}) => makePod(name, facts, newer);
+
+/** A Proxy over time: what one pass wrote into the slices, the next one reads, as after a restart of the operator each time. */
+class Rendezvous {
+  now = start;
+  pods: ObservedPod[] = [oldPod("old", { ready: true }), newPod("new-a"), newPod("new-b")];
+  replicaSets = [older, newer];
+  nodes = [makeNode("n1")];
+  takenNodes: string[] = [];
+  probes: ProbeResult[] = [];
+  #slices: readonly ObservedEndpointSlice[] = [makeSlice(proxy, oldPod("old"))];
+  #status: ProxyStatus | undefined;
+  events: EventNote[] = [];
+  last: Plan<ProxyStatus> | undefined;
+
+  /** Looks after so many milliseconds; the name of the pod to which the rendezvous leads then. */
+  after(milliseconds: number): string | undefined {
+    this.now += milliseconds;
+    const plan = planProxy(
+      makeProxyInput({
+        proxy: { ...proxy, ...(this.#status && { status: this.#status }) },
+        now: `${new Date(this.now).toISOString().slice(0, 19)}Z`,
+        pods: this.pods,
+        probes: this.probes,
+        nodes: this.nodes,
+        takenNodes: this.takenNodes,
+        deployments: [deployment],
+        replicaSets: this.replicaSets.flatMap((each) => each ?? []),
+        endpointSlices: this.#slices,
+      }),
+    );
+    this.#slices = plan.apply.flatMap((object) => {
+      if (object.kind !== "EndpointSlice") return [];
+      const { metadata } = makeSlice(proxy, oldPod("any"));
+      const merged = { ...metadata, annotations: object.metadata.annotations ?? {} };
+      return [{ ...(object as unknown as ObservedEndpointSlice), metadata: merged }];
+    });
+    this.#status = plan.status;
+    this.events.push(...plan.events);
+    this.last = plan;
+    return plan.status.activePod;
+  }
+
+  /** Looks whenever a plan asks for it, for so long; the moves in seconds from the start. */
+  watch(milliseconds: number): [second: number, active: string | undefined][] {
+    const moves: [number, string | undefined][] = [];
+    let active = this.last?.status.activePod;
+    for (let passes = 0, left = milliseconds; left > 0; passes += 1) {
+      if (passes > 200) throw new Error("it is looked at without end");
+      const step = Math.min(left, this.last?.requeueAfter ?? left);
+      left -= step;
+      const next = this.after(step);
+      if (next !== active) moves.push([(this.now - start) / 1000, next]);
+      active = next;
+    }
+    return moves;
+  }
+
+  replace(name: string, pod: ObservedPod): void {
+    this.pods = this.pods.map((each) => (each.metadata.name === name ? pod : each));
+  }
+
+  get updated() {
+    return this.#status?.conditions.find(({ type }) => type === "Updated");
+  }
+
+  get connected() {
+    return this.#status?.conditions.find(({ type }) => type === "Connected");
+  }
+}
+
+describe("a newer revision", () => {
+  test("that gets a session keeps the rendezvous, and nothing is remembered", () => {
+    const rendezvous = new Rendezvous();
+    expect(rendezvous.after(0)).toBe("new-a");
+    expect(rendezvous.last?.requeueAfter).toBe(attemptTime + 1000);
+    rendezvous.replace("new-a", newPod("new-a", { ready: true }));
+    expect(rendezvous.after(3000)).toBe("new-a");
+    rendezvous.pods = rendezvous.pods.filter(({ metadata }) => metadata.name !== "old");
+    expect(rendezvous.watch(600_000)).toEqual([]);
+    expect(rendezvous.last?.requeueAfter).toBeUndefined();
+    expect(rendezvous.events.map(({ reason }) => reason)).toEqual(["ActivePodChanged", "Available", "SessionUp"]);
+  });
+
+  test("that gets none gives it back, and tries again after pauses that grow to five minutes, with another pod each time", () => {
+    const rendezvous = new Rendezvous();
+    rendezvous.after(0);
+    const moves = rendezvous.watch(1200_000);
+    // Each look comes a second late at most, since times are written in whole seconds.
+    expect(moves.slice(0, 8)).toEqual([
+      [11, "old"],
+      [42, "new-b"],
+      [53, "old"],
+      [114, "new-a"],
+      [125, "old"],
+      [246, "new-b"],
+      [257, "old"],
+      [498, "new-a"],
+    ]);
+    const pauses = moves.flatMap(([at, active], index) =>
+      active === "old" ? [] : [at - (moves[index - 1]?.[0] ?? 0)],
+    );
+    expect(pauses).toEqual([31, 61, 121, 241, 301, 301]);
+  });
+
+  test("says meanwhile what is wrong, and that consumers are served", () => {
+    const rendezvous = new Rendezvous();
+    rendezvous.after(0);
+    expect(rendezvous.updated).toMatchObject({ status: "False", reason: "RollingOut" });
+    rendezvous.watch(12_000);
+    expect(rendezvous.updated).toMatchObject({
+      status: "False",
+      reason: "NoSessionAfterChange",
+      message:
+        "the newest pods got no session with a target (tried 1 times), so a pod of an older revision goes on serving; tried again at 2026-01-01T00:00:41Z",
+    });
+    expect(rendezvous.connected).toMatchObject({
+      status: "True",
+      message: "pod old carries a session and serves consumers",
+    });
+    expect(rendezvous.events).toContainEqual({
+      type: "Warning",
+      reason: "ActivePodReturned",
+      message: "the rendezvous leads back to pod old: new-a got no session within 10 s",
+    });
+  });
+
+  test("of another template is tried at once", () => {
+    const rendezvous = new Rendezvous();
+    rendezvous.after(0);
+    rendezvous.watch(300_000);
+    rendezvous.pods = [oldPod("old", { ready: true }), makePod("right", {}, newest)];
+    rendezvous.replicaSets = [older, newer, newest];
+    expect(rendezvous.after(1000)).toBe("right");
+    rendezvous.replace("right", makePod("right", { ready: true }, newest));
+    expect(rendezvous.after(2000)).toBe("right");
+    expect(rendezvous.updated?.reason).not.toBe("NoSessionAfterChange");
+  });
+
+  test("that is taken back leaves the older one where it is", () => {
+    const rendezvous = new Rendezvous();
+    rendezvous.after(0);
+    rendezvous.watch(12_000);
+    rendezvous.pods = [oldPod("old", { ready: true }), oldPod("old-too")];
+    rendezvous.replicaSets = [older];
+    expect(rendezvous.watch(600_000)).toEqual([]);
+    expect(rendezvous.updated?.reason).not.toBe("NoSessionAfterChange");
+    expect(rendezvous.last?.requeueAfter).toBeUndefined();
+  });
+
+  test("whose pod crashes again and again gives it back too, and does not get it for each restart", () => {
+    const rendezvous = new Rendezvous();
+    rendezvous.pods = [oldPod("old", { ready: true }), newPod("new-a")];
+    rendezvous.after(0);
+    rendezvous.replace("new-a", newPod("new-a", { state: { waiting: { reason: "CrashLoopBackOff" } } }));
+    expect(rendezvous.after(3000)).toBe("old");
+    rendezvous.replace("new-a", newPod("new-a", { containerId: "again" }));
+    expect(rendezvous.after(3000)).toBe("old");
+  });
+
+  test("gets it for good when the older one has lost its session", () => {
+    const rendezvous = new Rendezvous();
+    rendezvous.after(0);
+    rendezvous.watch(12_000);
+    rendezvous.replace("old", oldPod("old"));
+    expect(rendezvous.after(1000)).toBe("new-b");
+    expect(rendezvous.watch(600_000)).toEqual([]);
+  });
+
+  test("gives it back also where the operator reaches no pod", () => {
+    const rendezvous = new Rendezvous();
+    rendezvous.probes = rendezvous.pods.map(({ metadata }) => ({ podUid: metadata.uid, healthy: false, failures: 5 }));
+    rendezvous.after(0);
+    expect(rendezvous.watch(20_000)).toEqual([[11, "old"]]);
+  });
+
+  test("is not tried again while the older one serves only by marks on a lost pod", () => {
+    const rendezvous = new Rendezvous();
+    rendezvous.after(0);
+    const [old, a] = rendezvous.pods;
+    rendezvous.probes = [
+      { podUid: old?.metadata.uid ?? "", healthy: false, failures: 5 },
+      { podUid: a?.metadata.uid ?? "", healthy: true, failures: 0 },
+    ];
+    // Nobody would be served there.
+    expect(rendezvous.watch(60_000)).toEqual([]);
+  });
+});
+
+describe("a standby on a better node", () => {
+  const elsewhere = (facts: PodFacts = {}) => oldPod("new-a", { node: "n2", ...facts });
+  const crowded = () => {
+    const rendezvous = new Rendezvous();
+    rendezvous.replicaSets = [older];
+    rendezvous.nodes = [makeNode("n1"), makeNode("n2")];
+    rendezvous.takenNodes = ["n1"];
+    rendezvous.pods = [oldPod("old", { ready: true }), elsewhere()];
+    return rendezvous;
+  };
+
+  test("gets the rendezvous, and keeps it once it has a session", () => {
+    const rendezvous = crowded();
+    expect(rendezvous.after(0)).toBe("new-a");
+    rendezvous.replace("new-a", elsewhere({ ready: true }));
+    rendezvous.after(3000);
+    rendezvous.replace("old", oldPod("old"));
+    expect(rendezvous.watch(600_000)).toEqual([]);
+    expect(rendezvous.last?.requeueAfter).toBeUndefined();
+  });
+
+  test("gives it back without one, and Updated has nothing to do with it", () => {
+    const rendezvous = crowded();
+    rendezvous.after(0);
+    expect(rendezvous.watch(60_000)).toEqual([
+      [11, "old"],
+      [42, "new-a"],
+      [53, "old"],
+    ]);
+    expect(rendezvous.updated?.reason).not.toBe("NoSessionAfterChange");
+    rendezvous.takenNodes = [];
+    expect(rendezvous.watch(600_000)).toEqual([]);
+    expect(rendezvous.last?.requeueAfter).toBeUndefined();
+  });
+});
+
+test("what else stands in the annotation is no attempt", () => {
+  for (const text of [
+    undefined,
+    "",
+    "null",
+    "1",
+    "x",
+    "[]",
+    '{"revision":"a"}',
+    '{"revision":"a","pod":"b","since":"x","failures":0}',
+  ]) {
+    expect(parseAttempt(text)).toBeUndefined();
+  }
+  const whole = { revision: "a", pod: "b", since: "2026-01-01T00:00:00Z", failures: 0 };
+  expect(parseAttempt(JSON.stringify(whole))).toEqual(whole);
+});
