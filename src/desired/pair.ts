@@ -70,7 +70,8 @@ function withDefaults(template: PodTemplate) {
   return { distributeByNodes: true, hostNetwork: false, ...template };
 }
 
-function pairMetadata(tunnel: TunnelResource, index: number) {
+/** Metadata of the Proxy and of the Target of pair `index`. */
+export function pairMetadata(tunnel: TunnelResource, index: number) {
   const { name } = tunnel.metadata;
   return childMetadata(tunnel, pairName(name, index), { [labels.tunnel]: name, [labels.index]: `${index}` });
 }

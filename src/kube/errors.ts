@@ -41,8 +41,8 @@ export class GoneError extends ApiError {
 }
 
 /**
- * The server understood the object and will not have it as it is: 400, 403 by admission or quota, 422, and the 500 that a server-side apply
- * of an unknown field gets ("failed to create typed patch object"). The same request fails again until a person changes something.
+ * The server understood the object and will not have it as it is: 400, 403 by admission or quota, 422, and two answers of 500: of a server-side apply
+ * of an unknown field ("failed to create typed patch object") and for an admission webhook that cannot be asked. The same request fails again until a person changes something.
  */
 export class RefusedError extends ApiError {
   override readonly name = "RefusedError";
@@ -78,6 +78,11 @@ function isTypedPatchError(code: number, body: StatusBody): boolean {
   return code === 500 && (body.message ?? "").startsWith("failed to create typed patch object");
 }
 
+/** Whether an admission webhook could not be asked, and is not to be passed over (`failurePolicy: Fail`): a 500 that its text alone tells from others. */
+export function isWebhookFailure({ code, message = "" }: { code: number; message?: string | undefined }): boolean {
+  return code === 500 && /\bfailed calling (admission )?webhook\b/.test(message);
+}
+
 /** The error class for an answer that is not 2xx. */
 export function apiError(code: number, body: StatusBody, call: string): ApiError {
   if (code === 404) {
@@ -89,7 +94,8 @@ export function apiError(code: number, body: StatusBody, call: string): ApiError
   if (code === 410) {
     return new GoneError(code, body, call);
   }
-  if (code === 400 || code === 403 || code === 422 || isTypedPatchError(code, body)) {
+  const isRefusing500 = isTypedPatchError(code, body) || isWebhookFailure({ code, message: body.message });
+  if (code === 400 || code === 403 || code === 422 || isRefusing500) {
     return new RefusedError(code, body, call);
   }
   return new ApiError(code, body, call);

@@ -31,8 +31,6 @@ export interface CachesOptions {
   signal: AbortSignal;
   timing?: Partial<WatchTiming>;
   onChange: (change: Change<CachedObject>, origin: Origin) => void;
-  /** All that there is in the namespace has been listed, later than that in others. */
-  onKnown: (namespace: string) => void;
 }
 
 /** Any object of the caches. */
@@ -60,8 +58,8 @@ export interface Caches {
   notReady(): string | undefined;
   /** Resolves once every first list has arrived or was refused, or when the signal fires. */
   synced(): Promise<void>;
-  /** Whether all lists of a namespace have arrived; without the right to read it, it is left alone. */
-  knows(namespace: string): boolean;
+  /** Resolves when all first lists of a namespace have arrived, or when the signal fires. Without the right to read it, it is left alone. */
+  known(namespace: string): Promise<void>;
   done: Promise<void>;
 }
 
@@ -109,8 +107,9 @@ export function startCaches(options: CachesOptions): Caches {
   };
 
   const of = (namespace: string) => reflectors.filter((each) => each.namespace === namespace);
-  const knows = (namespace: string) =>
-    options.namespaces.length === 0 || of(namespace).every(({ reflector }) => reflector.synced());
+  const known = async (namespace: string) => {
+    await Promise.all(of(namespace).map(({ reflector }) => reflector.firstList));
+  };
   /** It was deleted, with the Role in it, or not made yet: the others are served all the same. */
   const isForbidden = (namespace: string | undefined) =>
     namespace !== undefined && of(namespace).some(({ reflector }) => reflector.failure() instanceof RefusedError);
@@ -143,24 +142,42 @@ export function startCaches(options: CachesOptions): Caches {
         const reason = unsynced.reflector.failure()?.message;
         return `waiting for the first list of ${unsynced.resource.plural}${reason === undefined ? "" : `: ${reason}`}`;
       }
-      const silent = reflectors.find(({ reflector }) => reflector.silence() > deadAfter);
+      const silent = reflectors.find(
+        ({ namespace, reflector }) => reflector.silence() > deadAfter && !isForbidden(namespace),
+      );
       return silent === undefined ? undefined : `the watch of ${silent.resource.plural} is silent`;
     },
     synced: async () => {
-      await Promise.all(reflectors.map(({ reflector }) => reflector.firstTry));
-      for (const namespace of options.namespaces.filter((each) => !knows(each))) {
-        options.log.warn("a namespace is left alone until it can be read", { namespace });
-        void Promise.all(of(namespace).map(({ reflector }) => reflector.firstList)).then(() => {
-          if (!options.signal.aborted) {
-            options.log.info("a namespace can be read now", { namespace });
-            options.onKnown(namespace);
-          }
-        });
-      }
+      await Promise.all(
+        reflectors.map(({ namespace, reflector }) =>
+          namespace === undefined ? reflector.firstList : reflector.firstTry,
+        ),
+      );
+      tellUnreadable(options, of);
     },
-    knows,
+    known,
     done: Promise.all(reflectors.map(({ reflector }) => reflector.done)).then(() => {}),
   };
+}
+
+/** Says which namespaces cannot be read, and when they can. */
+function tellUnreadable(
+  { namespaces, log, signal }: CachesOptions,
+  of: (namespace: string) => { reflector: Reflector }[],
+): void {
+  for (const namespace of namespaces) {
+    const waiting = of(namespace).find(({ reflector }) => !reflector.synced());
+    if (waiting === undefined || signal.aborted) {
+      continue;
+    }
+    const reason = waiting.reflector.failure()?.message;
+    log.warn("a namespace is left alone until it can be read", { namespace, reason });
+    void Promise.all(of(namespace).map(({ reflector }) => reflector.firstList)).then(() => {
+      if (!signal.aborted) {
+        log.info("a namespace can be read now", { namespace });
+      }
+    });
+  }
 }
 
 /** Index key of what an object controls. */
@@ -175,6 +192,8 @@ export function siblingsOf(proxies: Caches["proxies"], proxy: CachedProxy): read
   return proxies.indexed(controlledBy(tunnel.uid)).filter(({ metadata }) => metadata.uid !== proxy.metadata.uid);
 }
 
+/** Index key of the Proxies and Targets that say to be of a Tunnel and that nobody controls. */
+export const leftBy = (namespace: string, tunnel: string) => `left:${namespace}/${tunnel}`;
 /** Index key of the Proxies and Targets that use a Secret. */
 export const usesSecret = (namespace: string, name: string) => `secret:${namespace}/${name}`;
 /** Index key of the pods and ReplicaSets of a Proxy or Target. */
@@ -189,7 +208,10 @@ function byController(object: { metadata: { ownerReferences?: { controller?: boo
 }
 
 function byControllerAndSecret(object: CachedProxy | CachedTarget): string[] {
-  return [...byController(object), usesSecret(object.metadata.namespace, object.spec.secretRef.name)];
+  const { namespace, labels: own = {} } = object.metadata;
+  const [owners, tunnel] = [byController(object), own[labels.tunnel]];
+  const left = owners.length === 0 && tunnel !== undefined ? [leftBy(namespace, tunnel)] : [];
+  return [...owners, ...left, usesSecret(namespace, object.spec.secretRef.name)];
 }
 
 function byWorkload(object: CachedReplicaSet | CachedPod): string[] {

@@ -1,5 +1,5 @@
 import { withHash } from "../desired/applied.ts";
-import { ConflictError, NotFoundError, RefusedError } from "../kube/errors.ts";
+import { ConflictError, isWebhookFailure, NotFoundError, RefusedError } from "../kube/errors.ts";
 import type { Kube } from "../kube/kube.ts";
 import type { ApplyFailure, ApplyFailureKind } from "../plan/observed.ts";
 import { controllerOf, isControlledBy, isOrphanOf } from "../plan/ownership.ts";
@@ -137,7 +137,7 @@ function whoOwns(live: CachedObject): string {
 }
 
 function failureKind(error: RefusedError): ApplyFailureKind {
-  if (error.code === 403) {
+  if (error.code === 403 || isWebhookFailure(error)) {
     return "forbidden";
   }
   const causes = error.body.details?.causes ?? [];

@@ -8,7 +8,7 @@ import type {
   TargetInput,
   TunnelInput,
 } from "../plan/observed.ts";
-import { type Caches, controlledBy, ofWorkload, siblingsOf } from "./caches.ts";
+import { type Caches, controlledBy, leftBy, ofWorkload, siblingsOf } from "./caches.ts";
 import type { CachedPod, CachedProxy, CachedTarget, CachedTunnel } from "./keep.ts";
 import type { SecretWatches } from "./secret-watches.ts";
 
@@ -39,6 +39,7 @@ export async function gatherTunnel(tunnel: CachedTunnel, sources: Sources, signa
     services: caches.services.indexed(owned),
     proxies: caches.proxies.indexed(owned),
     targets: caches.targets.indexed(owned),
+    leftPairs: [...caches.proxies.indexed(leftBy(namespace, name)), ...caches.targets.indexed(leftBy(namespace, name))],
   };
 }
 

@@ -43,6 +43,12 @@ export function createOperatorMetrics() {
       labelNames: ["result"] as const,
       registers,
     }),
+    namespacesLeftAlone: new Gauge({
+      name: "netaminity_operator_namespaces_left_alone",
+      help: "Namespaces that this replica should serve while it leads and does not, by reason (unreadable, other-release).",
+      labelNames: ["reason"] as const,
+      registers,
+    }),
     leader: new Gauge({
       name: "netaminity_operator_leader",
       help: "1 while this replica reconciles, else 0.",

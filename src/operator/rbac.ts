@@ -32,7 +32,11 @@ export const rbac: Record<"cluster" | "namespaced" | "platforms" | "guard" | "le
    * What is about no namespace and so needs a ClusterRole. A namespaced installation does without: it learns that a node is lost when
    * Kubernetes marks its pods.
    */
-  cluster: [rule(resources.node, ["list", "watch"])],
+  cluster: [
+    rule(resources.node, ["list", "watch"]),
+    // Which namespaces another release serves.
+    { ...rule(resources.lease, ["list", "watch"]), resourceNames: [guardName] },
+  ],
   /** In every namespace that is served: part of the ClusterRole, or a Role in each. */
   namespaced: [
     rule(resources.tunnel, ["list", "watch"]),

@@ -31,10 +31,6 @@ export function createReconcile(
   const { caches, secrets } = sources;
   return async (key, signal) => {
     const { kind, namespace, name } = parseKey(key);
-    if (!caches.knows(namespace)) {
-      // What exists there is not known; a child that only seems to be absent would be made again.
-      return {};
-    }
     switch (kind) {
       case "Tunnel": {
         const tunnel = living(caches.tunnels.get(namespace, name));

@@ -14,7 +14,7 @@ import { runController } from "./controller.ts";
 import { createExecutor } from "./execute.ts";
 import { type Guard, startGuard } from "./guard.ts";
 import { createOperatorMetrics, type OperatorMetrics } from "./metrics.ts";
-import { createProber, type Prober } from "./prober.ts";
+import { createProber, type Prober, type ProbeTiming } from "./prober.ts";
 import { leaseName } from "./rbac.ts";
 import { createReconcile } from "./reconcile.ts";
 import { createSecretWatches, type SecretWatches } from "./secret-watches.ts";
@@ -36,7 +36,7 @@ export interface OperatorOptions {
     leader?: LeaderTiming;
     guard?: LeaderTiming;
     resync?: number;
-    probe?: number;
+    probe?: Partial<ProbeTiming>;
   };
 }
 
@@ -65,6 +65,7 @@ export function startOperator(options: OperatorOptions): Operator {
   const stopping = new AbortController();
   const { signal } = stopping;
   let queue: Queue | undefined;
+  let isOverdue = false;
 
   const cacheOptions = {
     kube,
@@ -79,17 +80,7 @@ export function startOperator(options: OperatorOptions): Operator {
       }
     },
   };
-  const caches: Caches = startCaches({
-    ...cacheOptions,
-    namespaces: options.namespaces,
-    onKnown: (namespace) => {
-      for (const key of allKeys(caches)) {
-        if (parseKey(key).namespace === namespace) {
-          queue?.add(key);
-        }
-      }
-    },
-  });
+  const caches: Caches = startCaches({ ...cacheOptions, namespaces: options.namespaces });
   const secrets = createSecretWatches(cacheOptions, () => caches);
   // Replicas that wait for the lease probe too: the node that is lost may have run the leader, and its successor shall know at once
   // which pods were lost with it.
@@ -101,42 +92,49 @@ export function startOperator(options: OperatorOptions): Operator {
         queue?.add(key);
       }
     },
+    // Once the leader is late, its successor asks as often: it has to know at once which pods were lost with it.
+    isLeading: () => queue !== undefined || isOverdue,
     metrics,
-    ...(timing.probe === undefined ? {} : { interval: timing.probe }),
+    ...(timing.probe === undefined ? {} : { timing: timing.probe }),
   });
 
+  let guard: Guard | undefined;
   const lead = async (term: AbortSignal) => {
     const current = createQueue({ onDepth: (depth) => metrics.queueDepth.set(depth) });
     queue = current;
     metrics.leader.set(1);
+    guard = startGuard({
+      ...{ kube, metrics, log, signal: term, namespaces: options.namespaces, release: options.leaseNamespace },
+      known: caches.known,
+      onServed: (namespace) => {
+        for (const key of allKeys(caches)) {
+          if (namespace === undefined || parseKey(key).namespace === namespace) {
+            current.add(key);
+          }
+        }
+      },
+      timing: timing.guard,
+      watchTiming: timing.watch,
+    });
     try {
-      await work({ ...options, kube, caches, secrets, prober, metrics, queue: current, term });
+      const context = { kube, caches, secrets, prober, metrics, guard, queue: current, term };
+      await Promise.all([work({ ...options, ...context }), guard.done]);
     } finally {
       queue = undefined;
+      guard = undefined;
       metrics.leader.set(0);
     }
   };
-  let guard: Guard | undefined;
-  const guarded = async (term: AbortSignal) => {
-    const { leaseNamespace: release, namespaces } = options;
-    if (release === undefined) {
-      return lead(term);
-    }
-    guard = startGuard({ kube, log, signal: term, namespaces, release, timing: timing.guard, work: lead });
-    await guard.done;
-    guard = undefined;
-  };
   // Who does not know yet what there is must not keep another replica from working.
+  const overdue = (now: boolean) => {
+    isOverdue = now;
+  };
   const electing = caches
     .synced()
-    .then(() => (signal.aborted ? undefined : elect({ ...options, kube, signal, lead: guarded })));
+    .then(() => (signal.aborted ? undefined : elect({ ...options, kube, signal, lead, overdue })));
   const running = Promise.all([electing, prober.run(signal)]);
-  const contested = () => {
-    const holder = guard?.holder();
-    return holder === undefined ? undefined : `the release in namespace ${holder} serves these objects already`;
-  };
   return {
-    notReady: () => (signal.aborted ? "stopping" : (caches.notReady() ?? contested())),
+    notReady: () => (signal.aborted ? "stopping" : (caches.notReady() ?? guard?.notReady())),
     resync: () => {
       for (const key of allKeys(caches)) {
         queue?.add(key);
@@ -150,9 +148,14 @@ export function startOperator(options: OperatorOptions): Operator {
   };
 }
 
-type ElectOptions = OperatorOptions & { kube: Kube; signal: AbortSignal; lead: (term: AbortSignal) => Promise<void> };
+interface ElectOptions extends OperatorOptions {
+  kube: Kube;
+  signal: AbortSignal;
+  lead: (term: AbortSignal) => Promise<void>;
+  overdue: (isOverdue: boolean) => void;
+}
 
-function elect({ kube, signal, lead, log, leaseNamespace, timing }: ElectOptions): Promise<void> {
+function elect({ kube, signal, lead, overdue, log, leaseNamespace, timing }: ElectOptions): Promise<void> {
   if (leaseNamespace === undefined) {
     return lead(signal);
   }
@@ -162,6 +165,7 @@ function elect({ kube, signal, lead, log, leaseNamespace, timing }: ElectOptions
     log,
     signal,
     lead,
+    overdue,
     ...(timing?.leader === undefined ? {} : { timing: timing.leader }),
   });
 }
@@ -175,6 +179,7 @@ interface WorkOptions extends OperatorOptions {
   secrets: SecretWatches;
   prober: Prober;
   metrics: OperatorMetrics;
+  guard: Guard;
   queue: Queue;
   term: AbortSignal;
 }
@@ -186,6 +191,7 @@ async function work({
   secrets,
   prober,
   metrics,
+  guard,
   queue,
   term,
   log,
@@ -200,7 +206,8 @@ async function work({
   });
   const controller = {
     queue,
-    reconcile,
+    reconcile: async (key: Key, signal: AbortSignal) =>
+      (await guard.within(parseKey(key).namespace, signal, (own) => reconcile(key, own))) ?? {},
     workers,
     metrics,
     log,

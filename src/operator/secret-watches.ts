@@ -31,7 +31,7 @@ interface Watched {
 }
 
 export function createSecretWatches(
-  options: Omit<CachesOptions, "namespaces" | "onKnown">,
+  options: Omit<CachesOptions, "namespaces">,
   caches: () => Pick<Caches, "secrets">,
 ): SecretWatches {
   const watched = new Map<string, Watched>();

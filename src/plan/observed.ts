@@ -151,6 +151,8 @@ export interface TunnelInput extends CommonInput {
   services: readonly ObservedService[];
   proxies: readonly ProxyResource[];
   targets: readonly TargetResource[];
+  /** Proxies and Targets with this Tunnel's label that nobody controls. */
+  leftPairs: readonly (ProxyResource | TargetResource)[];
 }
 
 export interface ProxyInput extends CommonInput {

@@ -1,4 +1,5 @@
 import type { ObjectMeta } from "../api/resource.ts";
+import { apiGroup } from "../names.ts";
 import type { ApplyFailure, ObservedObject } from "./observed.ts";
 import type { DesiredObject, ObjectRef } from "./plan.ts";
 
@@ -11,15 +12,20 @@ export function isControlledBy(object: Owned, owner: { metadata: { uid: string }
 
 /**
  * Whether it was made for an owner of this very name, which then was deleted without it (`kubectl delete --cascade=orphan`): nobody controls it, and it carries
- * every label that it would get. Such an object is taken back.
+ * every label that it would get, and none of ours that it would not: it was no part of anything else. Such an object is taken back.
  */
 export function isOrphanOf(
   object: { metadata: ObjectMeta },
   wanted: { metadata: { labels?: Record<string, string> } },
 ): boolean {
   const { labels: found = {} } = object.metadata;
-  const made = Object.entries(wanted.metadata.labels ?? {});
-  return controllerOf(object) === undefined && made.length > 0 && made.every(([key, value]) => found[key] === value);
+  const made = wanted.metadata.labels ?? {};
+  const ours = Object.keys(found).filter((key) => key.startsWith(`${apiGroup}/`));
+  return (
+    controllerOf(object) === undefined &&
+    ours.length > 0 &&
+    [...Object.keys(made), ...ours].every((key) => found[key] === made[key])
+  );
 }
 
 /** The reference to the controlling owner, if there is one. */
@@ -34,18 +40,20 @@ export function ownedBy<T extends Owned>(owner: { metadata: { uid: string } }, o
 
 /**
  * What the owner has but does not want any more, without what is being deleted already. While a write of some kind is refused,
- * nothing of that kind is pruned: a Service stays until the one that replaces it is there.
+ * nothing of that kind is pruned: a Service stays until the one that replaces it is there. `isTheirs` widens what counts as the owner's.
  */
 export function unwanted(
   owner: { metadata: { uid: string; namespace: string } },
   observed: readonly ObservedObject[],
   wanted: readonly DesiredObject[],
   failures: readonly ApplyFailure[],
+  isTheirs: (object: ObservedObject) => boolean = (object) => isControlledBy(object, owner),
 ): ObjectRef[] {
   const names = new Set(wanted.map(({ kind, metadata }) => `${kind}/${metadata.name}`));
   const refusedWrites = failures.filter(({ kind }) => kind !== "not-removed");
   const refusedKinds = new Set(refusedWrites.map(({ object }) => object.kind));
-  return ownedBy(owner, observed)
+  return observed
+    .filter(isTheirs)
     .filter(({ kind, metadata }) => metadata.deletionTimestamp === undefined && !refusedKinds.has(kind))
     .filter(({ kind, metadata }) => !names.has(`${kind}/${metadata.name}`))
     .map((object) => refOf(object, owner.metadata.namespace));

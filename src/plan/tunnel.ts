@@ -6,7 +6,8 @@ import { selectorText } from "../desired/pod-template.ts";
 import { tunnelSecret, tunnelSecretMetadata } from "../desired/secret.ts";
 import { labels } from "../names.ts";
 import { bad, firstObjection, good, isTrue, nextConditions, transitionEvents, type Verdict } from "./conditions.ts";
-import type { TunnelInput } from "./observed.ts";
+import { isExcessPairOf } from "./former-pair.ts";
+import type { ObservedObject, TunnelInput } from "./observed.ts";
 import { isControlledBy, isOrphanOf, ownedBy, unwanted } from "./ownership.ts";
 import { type Pair, pairStatus, pairsOf } from "./pairs.ts";
 import type { DesiredObject, Plan } from "./plan.ts";
@@ -25,12 +26,14 @@ export function planTunnel(input: TunnelInput): Plan<TunnelStatus> {
     tunnelConsumerService(tunnel),
     ...(hasForeignSecret ? [] : pairs.flatMap((pair) => pair.wanted)),
   ];
-  const pairObjects = hasForeignSecret ? [] : [...input.proxies, ...input.targets];
+  const pairObjects = hasForeignSecret ? [] : [...input.proxies, ...input.targets, ...input.leftPairs];
   const status = statusOf(input, pairs);
+  // What a Tunnel of this name left behind and this one does not want would go on taking a part of its consumers.
+  const isTheirs = (object: ObservedObject) => isControlledBy(object, tunnel) || isExcessPairOf(tunnel, object);
   return {
     create: secret === undefined ? [tunnelSecret(tunnel, input.freshSecret)] : [],
     apply,
-    remove: unwanted(tunnel, [...input.services, ...pairObjects], apply, failures),
+    remove: unwanted(tunnel, [...input.services, ...pairObjects], apply, failures, isTheirs),
     status,
     events: transitionEvents(tunnel.status?.conditions, status.conditions),
     ...retryPause(failures),
@@ -56,7 +59,8 @@ function statusOf(input: TunnelInput, pairs: readonly Pair[]): TunnelStatus {
     readyReplicas: pairs.filter(({ waiting }) => waiting === undefined).length,
     readyProxyReplicas: pairs.filter(({ proxy }) => isTrue(proxy?.status?.conditions, "Ready")).length,
     readyTargetReplicas: pairs.filter(({ target }) => isTrue(target?.status?.conditions, "Ready")).length,
-    selector: selectorText({ [labels.tunnel]: metadata.name }),
+    // Its target pods: unlike the standbys of a Proxy each of them works.
+    selector: selectorText({ [labels.component]: "target", [labels.tunnel]: metadata.name }),
     replicasStatus: pairs.map(pairStatus),
   };
 }

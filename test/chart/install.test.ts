@@ -2,6 +2,7 @@ import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from "
 import { join } from "node:path";
 import type { V1Deployment, V1DeploymentList, V1SubjectAccessReview } from "@kubernetes/client-node";
 import packageFile from "../../package.json" with { type: "json" };
+import { CommandError } from "../support/cluster/command.ts";
 import { type ControlPlane, startControlPlane, waitFor } from "../support/cluster/index.ts";
 import { type RunningProcess, startProcess } from "../support/process.ts";
 import { chart, renderText, repository } from "./helm.ts";
@@ -229,6 +230,21 @@ describe("on a real API server", () => {
     expect(complaints(process)).toEqual([]);
     process.signal("SIGTERM");
     expect(await process.exited(soon.deadline)).toBe(0);
+  });
+
+  test("upgrade says what to do about a namespace that is not there, before it changes anything", async () => {
+    const upgrade = (namespaces: string) =>
+      helm("upgrade", "netaminity", chart, "--set", `config.watchNamespaces={${namespaces}}`);
+    const before = await plane.api.request<V1Deployment>(deploymentPath);
+    const refused = await upgrade("team-a,team-gone").then(
+      () => "accepted",
+      (error: Error) => (error instanceof CommandError ? error.stderr : error.message),
+    );
+    expect(refused).toContain(
+      "config.watchNamespaces: namespace team-gone is not there, so no Role can be made in it: create it first (kubectl create namespace team-gone), or take it out of config.watchNamespaces",
+    );
+    const after = await plane.api.request<V1Deployment>(deploymentPath);
+    expect(after.spec).toEqual(before.spec);
   });
 
   test("a definition that was changed by hand is put back by an upgrade", async () => {

@@ -77,7 +77,8 @@ async function childrenOf(plane: ControlPlane, object: Own): Promise<object[]> {
     case "Target":
       return [...planTarget({ ...nothing, ...noPods, target: object }).apply];
     case "Tunnel": {
-      const plan = planTunnel({ ...nothing, tunnel: object, freshSecret: "", services: [], proxies: [], targets: [] });
+      const none = { services: [], proxies: [], targets: [], leftPairs: [] };
+      const plan = planTunnel({ ...nothing, ...none, tunnel: object, freshSecret: "" });
       const sides = encryptionStep(object.spec.encryption, undefined, undefined);
       const proxy = await stored<ProxyResource>(plane, pairProxy(object, 0, sides.proxy));
       const target = await stored<TargetResource>(plane, pairTarget(object, 0, "proxy.example.net:7835", sides.target));

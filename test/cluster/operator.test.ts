@@ -11,6 +11,7 @@ import "./active.cases.ts";
 import "./placement.cases.ts";
 import "./apart.cases.ts";
 import "./ownership.cases.ts";
+import "./releases.cases.ts";
 import "./rest.cases.ts";
 import "./rights.cases.ts";
 import "./faults.cases.ts";

@@ -1,11 +1,10 @@
-/** Who owns what: orphans and those who take them back, what cannot be deleted, and who else would work here. */
+/** Who owns what: orphans and those who take them back, labels that users write, and what cannot be deleted. */
 import { describe, expect, test } from "bun:test";
 import { labels } from "../../src/names.ts";
-import { guardName, rbac } from "../../src/operator/rbac.ts";
 import { resources } from "../../src/operator/resources.ts";
 import { podsOf, runPods, untilPods } from "./kubelet.ts";
 import { conditionOf, type Live, makeProxy, makeSecret, makeTarget, makeTunnel } from "./objects.ts";
-import { leads, type Site, startSite, untilAtRest } from "./site.ts";
+import { type Site, startSite, untilAtRest } from "./site.ts";
 
 /** The garbage collector hears of new kinds every 30 s; before that it deletes what it should orphan. */
 async function untilCollectorKnowsOurKinds({ objects, until }: Site): Promise<void> {
@@ -39,12 +38,13 @@ describe("what is deleted without its parts", () => {
     const { objects, plane } = site;
     await untilCollectorKnowsOurKinds(site);
     await using _pods = runPods(plane, objects, () => true);
-    await objects.create(makeTunnel("db", { replicas: 1 }));
+    await objects.create(makeTunnel("db", { replicas: 2 }));
     const isReady = async () => conditionOf(await objects.get(resources.tunnel, "db")) === "True AllPairsReady";
     await site.until("ready", isReady);
     await untilAtRest(site);
     const [pods, secret] = [await consumedPods(site, "db"), await objects.get(resources.secret, "db-secret")];
-    expect(pods.length).toBe(1);
+    expect(pods.length).toBe(2);
+    const ofPairZero = (await podsOf(objects, { proxy: "db-0" })).map(({ metadata }) => metadata.name);
     await orphan(site, "tunnel", "db");
     await site.until("orphans", async () => controllerOf(await objects.get(resources.proxy, "db-0")) === undefined);
     site.operator.resync();
@@ -66,8 +66,14 @@ describe("what is deleted without its parts", () => {
     ]);
     expect(children.map(controllerOf)).toEqual(children.map(() => uid));
     expect(children[3]?.data).toEqual(secret?.data ?? {});
+    // The second pair would go on taking a part of the consumers, to wherever its backend was.
+    await site.until("the pair that is too many is gone", async () => {
+      const left = [...(await objects.names(resources.proxy)), ...(await objects.names(resources.target))];
+      return Bun.deepEquals(left, ["db-0", "db-0"]);
+    });
     await untilAtRest(site);
-    expect(await consumedPods(site, "db")).toEqual(pods);
+    await site.until("its pods are gone", async () => (await consumedPods(site, "db")).length === 1);
+    expect(await consumedPods(site, "db")).toEqual(ofPairZero);
   }, 180_000);
 
   test("a Proxy and a Target: the next of that name have the same pods", async () => {
@@ -124,138 +130,127 @@ test("a label that a user gives to a Proxy does not lead a Tunnel's consumers to
   expect(pod?.metadata.labels?.[labels.tunnel]).toBeUndefined();
 }, 60_000);
 
-test("what may not be deleted is said, and the status goes on with the rest", async () => {
-  await using site = await startSite("refused-delete");
-  const { objects, plane, namespace } = site;
-  const policy = `keep-${namespace}`;
-  const kind = (name: string) => ({
-    apiVersion: "admissionregistration.k8s.io/v1",
-    kind: name,
-    metadata: { name: policy },
-  });
-  await plane.apply([
-    {
-      ...kind("ValidatingAdmissionPolicy"),
-      spec: {
-        matchConstraints: {
-          resourceRules: [{ apiGroups: [""], apiVersions: ["v1"], operations: ["DELETE"], resources: ["services"] }],
-        },
-        validations: [{ expression: "false", message: "Services stay" }],
-      },
-    },
-    {
-      ...kind("ValidatingAdmissionPolicyBinding"),
-      spec: {
-        policyName: policy,
-        validationActions: ["Deny"],
-        matchResources: { namespaceSelector: { matchLabels: { "kubernetes.io/metadata.name": namespace } } },
-      },
-    },
-  ]);
-  try {
-    await objects.create(makeTunnel("db"));
-    await site.until("its Service", async () => objects.get(resources.service, "db"));
-    // A policy works a moment after it was made.
-    await site.until("refusal", async () =>
-      plane.api.request(`/api/v1/namespaces/${namespace}/services/db?dryRun=All`, { method: "DELETE" }).then(
-        () => false,
-        () => true,
-      ),
-    );
-    await objects.patch(resources.tunnel, "db", { spec: { service: { name: "sql" } } });
-    await site.until(
-      "said",
-      async () => conditionOf(await objects.get(resources.tunnel, "db"), "Updated") === "False NotRemoved",
-    );
-    const tunnel = await objects.get(resources.tunnel, "db");
-    expect(tunnel?.status).toMatchObject({ observedGeneration: 2, consumerEndpoint: `sql.${namespace}.svc:8000` });
-    const updated = tunnel?.status.conditions.find(({ type }: { type: string }) => type === "Updated");
-    expect(updated.message).toStartWith("Service db: ");
-    expect(updated.message).toContain("Services stay");
-    await untilAtRest(site);
-    expect(
-      (await site.requests())["delete services 403"] ?? (await site.requests())["delete services 422"],
-    ).toBeLessThan(5);
-  } finally {
-    await plane.kubectl(["delete", "validatingadmissionpolicybinding,validatingadmissionpolicy", policy]);
-  }
-}, 60_000);
-
-describe("another release", () => {
-  const timing = {
-    leader: { duration: 3000, renewDeadline: 2000, retry: 200 },
-    guard: { duration: 3000, renewDeadline: 2000, retry: 200 },
-  };
-
-  test("that serves the same namespace waits, says so and takes over when the first one has ended", async () => {
-    await using site = await startSite("first", { operator: { timing } });
-    const { plane, namespace, objects } = site;
-    const other = `${namespace}-other`;
-    await plane.createNamespace(other);
-    const role = {
-      apiVersion: "rbac.authorization.k8s.io/v1",
-      kind: "Role",
-      metadata: { name: "leader", namespace: other },
-    };
-    await plane.apply([
-      { ...role, rules: rbac.leaderElection },
+/** Two ways in which an API server refuses to delete Services of a namespace: a policy (422 or 403), and a webhook that cannot be asked (500). */
+const refusals: Record<string, (name: string, namespace: string) => { objects: object[]; words: string }> = {
+  "by a policy": (name, namespace) => ({
+    words: "Services stay",
+    objects: [
       {
-        ...{ ...role, kind: "RoleBinding" },
-        roleRef: { apiGroup: "rbac.authorization.k8s.io", kind: "Role", name: "leader" },
-        subjects: [{ kind: "ServiceAccount", name: "operator", namespace }],
+        ...admission("ValidatingAdmissionPolicy", name),
+        spec: {
+          matchConstraints: { resourceRules: [deletedServices] },
+          validations: [{ expression: "false", message: "Services stay" }],
+        },
       },
-    ]);
-    await site.until("the first leads", () => leads(site.operator));
-    await using second = site.startReplica({ leaseNamespace: other });
-    const words = `the release in namespace ${namespace} serves these objects already`;
-    await site.until("the second waits", async () => second.operator.notReady() === words);
-    await objects.create(makeTunnel("db"));
-    await site.until("served", async () => (await objects.get(resources.tunnel, "db"))?.status !== undefined);
-    expect([await leads(second.operator), site.operator.notReady()]).toEqual([false, undefined]);
-    await site.operator.stop();
-    await site.until(
-      "the second leads",
-      async () => (await leads(second.operator)) && second.operator.notReady() === undefined,
-    );
-    const lease = await plane.api.request<{ spec: { holderIdentity: string } }>(
-      `/apis/coordination.k8s.io/v1/namespaces/${namespace}/leases/${guardName}`,
-    );
-    expect(lease.spec.holderIdentity).toBe(other);
-    await plane.api.request(`/api/v1/namespaces/${other}`, { method: "DELETE" });
-  }, 60_000);
+      {
+        ...admission("ValidatingAdmissionPolicyBinding", name),
+        spec: {
+          policyName: name,
+          validationActions: ["Deny"],
+          matchResources: { namespaceSelector: { matchLabels: { "kubernetes.io/metadata.name": namespace } } },
+        },
+      },
+    ],
+  }),
+  "by a webhook that does not answer": (name, namespace) => ({
+    words: "failed calling webhook",
+    objects: [
+      {
+        ...admission("ValidatingWebhookConfiguration", name),
+        webhooks: [
+          {
+            name: "stay.example.net",
+            // Nobody listens there.
+            clientConfig: { url: "https://127.0.0.1:9/" },
+            ...{ rules: [deletedServices], failurePolicy: "Fail", sideEffects: "None", timeoutSeconds: 2 },
+            namespaceSelector: { matchLabels: { "kubernetes.io/metadata.name": namespace } },
+            admissionReviewVersions: ["v1"],
+          },
+        ],
+      },
+    ],
+  }),
+};
+const deletedServices = { apiGroups: [""], apiVersions: ["v1"], operations: ["DELETE"], resources: ["services"] };
+const admission = (kind: string, name: string) => ({
+  apiVersion: "admissionregistration.k8s.io/v1",
+  kind,
+  metadata: { name },
 });
 
-test("a namespace that is not there, or without its Role, keeps no other from being served, and is served once it can be", async () => {
-  await using site = await startSite("gated");
-  const { objects, plane, namespace } = site;
-  const late = `${namespace}-late`;
-  await site.restart({ namespaces: [namespace, late] });
-  await objects.create(makeTunnel("db"));
-  await site.until("served", async () => (await objects.get(resources.tunnel, "db"))?.status !== undefined);
-  expect(site.operator.notReady()).toBeUndefined();
-  expect(site.log).toContainEqual(
-    expect.objectContaining({
-      level: "warn",
-      message: "a namespace is left alone until it can be read",
-      namespace: late,
-    }),
+test.each(Object.keys(refusals))(
+  "what may not be deleted %s is said, and the status goes on with the rest",
+  async (how) => {
+    await using site = await startSite("refused-delete");
+    const { objects, plane, namespace } = site;
+    const refusal = refusals[how]?.(`keep-${namespace}`, namespace);
+    if (refusal === undefined) throw new Error(how);
+    await plane.apply(refusal.objects);
+    try {
+      await objects.create(makeTunnel("db"));
+      await site.until("its Service", async () => objects.get(resources.service, "db"));
+      // A policy works a moment after it was made.
+      await site.until("refusal", async () =>
+        plane.api.request(`/api/v1/namespaces/${namespace}/services/db?dryRun=All`, { method: "DELETE" }).then(
+          () => false,
+          () => true,
+        ),
+      );
+      await objects.patch(resources.tunnel, "db", { spec: { service: { name: "sql" } } });
+      await site.until(
+        "said",
+        async () => conditionOf(await objects.get(resources.tunnel, "db"), "Updated") === "False NotRemoved",
+      );
+      const tunnel = await objects.get(resources.tunnel, "db");
+      expect(tunnel?.status).toMatchObject({ observedGeneration: 2, consumerEndpoint: `sql.${namespace}.svc:8000` });
+      const updated = tunnel?.status.conditions.find(({ type }: { type: string }) => type === "Updated");
+      expect(updated.message).toStartWith("Service db: ");
+      expect(updated.message).toContain(refusal.words);
+      await untilAtRest(site);
+      const tries = Object.entries(await site.requests()).filter(([call]) => /^delete services [45]/.test(call));
+      expect(tries.map(([, count]) => count).reduce((sum, count) => sum + count, 0)).toBeLessThan(5);
+    } finally {
+      for (const object of refusal.objects as { kind: string }[]) {
+        await plane.kubectl(["delete", object.kind.toLowerCase(), `keep-${namespace}`]);
+      }
+    }
+  },
+  60_000,
+);
+
+test("a label of ours in a podTemplate that was stored before it was refused leads no consumers, and the status is written", async () => {
+  await using site = await startSite("stored");
+  const { plane, objects } = site;
+  const path = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions/proxies.netaminity.exeteres.net";
+  const definition = await plane.api.request<{ spec: { versions: Live["spec"][] } }>(path);
+  const earlier = structuredClone(definition.spec.versions);
+  delete earlier[0].schema.openAPIV3Schema.properties.spec.properties.podTemplate.properties.labels[
+    "x-kubernetes-validations"
+  ];
+  await objects.create(makeSecret("db-key"));
+  const proxy = makeProxy("w-0");
+  const podTemplate = { labels: { [labels.tunnel]: "w", team: "a" } };
+  const body = { ...proxy, spec: { ...proxy.spec, secretRef: { name: "db-key" }, podTemplate } };
+  const isAccepted = (object: object, query: string) =>
+    plane.api
+      .request(`/apis/netaminity.exeteres.net/v1/namespaces/${site.namespace}/proxies${query}`, { body: object })
+      .then(
+        () => true,
+        () => false,
+      );
+  await plane.api.request(path, { method: "PATCH", body: { spec: { versions: earlier } } });
+  try {
+    await site.until("stored by an earlier version", () => isAccepted(body, ""));
+  } finally {
+    await plane.api.request(path, { method: "PATCH", body: { spec: { versions: definition.spec.versions } } });
+  }
+  const next = { ...body, metadata: { ...body.metadata, name: "w-1" } };
+  await site.until("refused again", async () => !(await isAccepted(next, "?dryRun=All")));
+  const [pod] = await untilPods(objects, { proxy: "w-0" }, 1);
+  expect([pod?.metadata.labels?.[labels.tunnel], pod?.metadata.labels?.team]).toEqual([undefined, "a"]);
+  await objects.patch(resources.proxy, "w-0", { spec: { drainTimeout: "31s" } });
+  await site.until(
+    "the status of the present generation",
+    async () => (await objects.get(resources.proxy, "w-0"))?.status?.observedGeneration === 2,
   );
-  await plane.createNamespace(late);
-  await plane.api.request(`/apis/netaminity.exeteres.net/v1/namespaces/${late}/tunnels`, { body: makeTunnel("db") });
-  const role = {
-    apiVersion: "rbac.authorization.k8s.io/v1",
-    kind: "Role",
-    metadata: { name: "operator", namespace: late },
-  };
-  await plane.apply([
-    { ...role, rules: [...rbac.namespaced, ...rbac.guard] },
-    {
-      ...{ ...role, kind: "RoleBinding" },
-      roleRef: { apiGroup: "rbac.authorization.k8s.io", kind: "Role", name: "operator" },
-      subjects: [{ kind: "ServiceAccount", name: "operator", namespace }],
-    },
-  ]);
-  const path = `/apis/netaminity.exeteres.net/v1/namespaces/${late}/tunnels/db`;
-  await site.until("served there too", async () => (await plane.api.request<Live>(path)).status !== undefined);
-  await plane.api.request(`/api/v1/namespaces/${late}`, { method: "DELETE" });
 }, 60_000);

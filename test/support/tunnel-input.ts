@@ -65,5 +65,6 @@ export const makeTunnelInput = (change: Partial<TunnelInput> = {}): TunnelInput 
   services: [makeService("api", applied(tunnelConsumerService(tunnel)))],
   proxies: [proxyOf(0), proxyOf(1)],
   targets: [targetOf(0), targetOf(1)],
+  leftPairs: [],
   ...change,
 });

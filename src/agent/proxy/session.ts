@@ -76,13 +76,11 @@ export class NetaminitySession implements ProxySession, DataConnectionOwner, Str
     this.#answers = new Deadlines(dialTimeout + core.deadline, ({ carrier }) =>
       carrier.fail(new ProtocolError("the target did not answer the start in time")),
     );
-    this.#pulse = new Pulse(
-      control,
-      core.deadline,
-      (number) => this.#idle.check(number),
+    this.#pulse = new Pulse(control, core.deadline, {
+      beat: (number) => this.#idle.check(number),
       // The target has to learn of it: when it is heard again, it must not take this session for alive.
-      () => control.fail(new ProtocolError("the target is silent")),
-    );
+      dead: () => control.fail(new ProtocolError("the target is silent")),
+    });
     control.wire.keepAlive(tunnelKeepAlive);
   }
 

@@ -86,6 +86,7 @@ test("each kind of failure is a class of its own", async () => {
     [403, {}, RefusedError],
     [422, {}, RefusedError],
     [500, typedPatch, RefusedError],
+    [500, { message: 'Internal error occurred: failed calling webhook "a.example": connect: refused' }, RefusedError],
     [500, { message: "etcdserver: request timed out" }, ApiError],
   ];
   await using server = rig((_, count) => {
