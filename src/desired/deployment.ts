@@ -7,11 +7,14 @@ import type {
   V1Volume,
 } from "@kubernetes/client-node";
 import type { PodTemplate } from "../api/pod-template.ts";
-import { healthPort as defaultHealthPort, previousSecretKey, secretKey, secretMountPath } from "../names.ts";
+import { apiGroup, healthPort as defaultHealthPort, previousSecretKey, secretKey, secretMountPath } from "../names.ts";
 import type { DesiredObject } from "./desired.ts";
 import { durationSeconds } from "./duration.ts";
 import { childMetadata, type Owner, podLabels } from "./metadata.ts";
 import { containerSecurity, network, podSecurity, resources, scheduling } from "./pod-template.ts";
+
+/** Annotation of agent pods: where their health server listens. */
+export const healthPortAnnotation = `${apiGroup}/health-port`;
 
 /** Name of the one container in every agent pod. */
 export const agentContainer = "agent";
@@ -64,7 +67,7 @@ export function encryptionSetting(encryption: "off" | "optional" | "required"): 
 export function deployment(workload: Workload, agent: AgentSettings): V1Deployment & DesiredObject {
   const { owner, name, selector, rollout } = workload;
   const ownLabels = { ...workload.labels, ...selector };
-  const { labels, annotations } = workload.template;
+  const { labels, annotations, healthPort = defaultHealthPort } = workload.template;
   return {
     apiVersion: "apps/v1",
     kind: "Deployment",
@@ -74,7 +77,10 @@ export function deployment(workload: Workload, agent: AgentSettings): V1Deployme
       revisionHistoryLimit: 2,
       selector: { matchLabels: selector },
       template: {
-        metadata: { labels: podLabels(ownLabels, labels), ...(annotations !== undefined && { annotations }) },
+        metadata: {
+          labels: podLabels(ownLabels, labels),
+          annotations: { ...annotations, [healthPortAnnotation]: `${healthPort}` },
+        },
         spec: podSpec(workload, agent),
       },
     },

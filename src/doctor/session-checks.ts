@@ -1,5 +1,5 @@
 import { isReady } from "../plan/pods.ts";
-import { reasons } from "../plan/reasons.ts";
+import { type Reason, reasons } from "../plan/reasons.ts";
 import { broken, type Check, deciding, ok, unknown } from "./check.ts";
 import { type AgentFacts, conditionOf, type ProxyFacts, seen, type TargetFacts, type WorkloadFacts } from "./facts.ts";
 import { runningPods } from "./pod-checks.ts";
@@ -46,6 +46,11 @@ export function targetSessionCheck(facts: TargetFacts): Check {
   const agent = serving(facts);
   if (agent !== undefined) return deciding(ok("session", sessionText(agent.pod, agent)));
   if (runningPods(facts).length === 0) return deciding(unknown("session", "no target pod runs"));
+  const target = seen(facts.object);
+  const ready = target === undefined ? undefined : conditionOf(target, "Ready");
+  if (ready?.reason === ("NodeNotReady" satisfies Reason)) {
+    return broken("session", ready.message, reasons.NodeNotReady.todo);
+  }
   const [first] = facts.agents;
   const readiness = first === undefined ? undefined : seen(first.readiness);
   const warning = lastWarning(facts.agents, /the proxy|session/);

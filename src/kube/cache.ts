@@ -1,11 +1,13 @@
 import type { Log } from "../log.ts";
 import { backoffDelay, pause } from "./backoff.ts";
+import { acceptOf, list, placeOf, selectorsOf } from "./collection.ts";
 import { ApiError, GoneError, RefusedError, StoppedError, UnreachableError } from "./errors.ts";
+import { createInitialState, type InitialState } from "./initial-state.ts";
 import type { Kube, KubeObject } from "./kube.ts";
 import type { KubeMetrics } from "./metrics.ts";
 import type { Resource } from "./resources.ts";
 import type { Store } from "./store.ts";
-import { createLineSplitter, parseWatchEvent, watchError } from "./watch-stream.ts";
+import { createLineSplitter, type ObjectEvent, parseWatchEvent, watchError } from "./watch-stream.ts";
 
 /** How one collection is followed. */
 export interface ReflectorOptions<T extends KubeObject> {
@@ -29,7 +31,10 @@ export interface ReflectorOptions<T extends KubeObject> {
 export interface WatchTiming {
   /** Seconds after which the server is asked to end each watch, at least; up to twice as long at random. */
   watchSeconds: number;
-  /** Milliseconds without a byte after which a watch counts as dead. The server sends a bookmark about once a minute. */
+  /**
+   * Milliseconds without a byte after which a watch counts as dead. The server sends a bookmark every minute (measured: 59 to 62 s), but none for
+   * a collection in which nothing has happened since its start: there the watch is asked for again each time.
+   */
   idle: number;
   /** First and longest pause between failed tries, in milliseconds. */
   firstBackoff: number;
@@ -54,16 +59,16 @@ export interface Reflector {
 
 const defaultWatchTiming: WatchTiming = {
   watchSeconds: 240,
-  idle: 150_000,
+  idle: 75_000,
   firstBackoff: 250,
   maxBackoff: 30_000,
 };
-const pageSize = "500";
-const listTimeout = 60_000;
 
 /**
- * Follows a collection for ever: a list in pages, then watches with bookmarks from its resource version. A watch that ends, falls silent or
- * breaks is started again where it stopped; only 410 asks for a new list. Nothing makes it give up but the signal.
+ * Follows a collection for ever: what is there, then watches with bookmarks from that resource version. A watch that ends, falls silent or
+ * breaks is started again where it stopped; only 410 asks for everything anew. Nothing makes it give up but the signal.
+ * What is there comes at the head of the first watch, object by object out of the API server's memory, or where it does not know that
+ * (Kubernetes before 1.34) as a list.
  */
 export function startReflector<T extends KubeObject>(options: ReflectorOptions<T>): Reflector {
   const timing = { ...defaultWatchTiming, ...options.timing };
@@ -74,24 +79,50 @@ export function startReflector<T extends KubeObject>(options: ReflectorOptions<T
     state.heard = performance.now();
     state.failure = undefined;
   };
+  let version: string | undefined;
+  let failures = 0;
+  /** What is there is asked for in turns: whatever stands before the API server may know no better than lists. */
+  let begins: "watch" | "list" = "watch";
+  const reached: WatchEvents = {
+    opened: () => {
+      state.heard = performance.now();
+    },
+    complete: () => {
+      begins = "watch";
+      state.synced = true;
+      first.resolve();
+      tried.resolve();
+      heard();
+    },
+    advance: (next) => {
+      version = next;
+      failures = 0;
+      heard();
+    },
+  };
+  const listAnew = async () => {
+    version = await list(options);
+    reached.complete();
+  };
+  const follow = async () => {
+    if (version === undefined && begins === "list") {
+      await listAnew();
+    }
+    try {
+      return await watch(options, timing, version, reached);
+    } catch (error) {
+      if (version !== undefined || !(error instanceof RefusedError)) {
+        throw error;
+      }
+    }
+    await listAnew();
+    return await watch(options, timing, version, reached);
+  };
   const run = async () => {
-    let version: string | undefined;
-    let failures = 0;
     while (!options.signal.aborted) {
       try {
-        if (version === undefined) {
-          version = await list(options);
-          state.synced = true;
-          first.resolve();
-          tried.resolve();
-          heard();
-        }
         const began = performance.now();
-        const seen = await watch(options, timing, version, (bookmark) => {
-          version = bookmark;
-          failures = 0;
-          heard();
-        });
+        const seen = await follow();
         options.metrics.watchRestarts.inc({ resource: options.resource.plural, cause: "end" });
         heard();
         // A server that ends watches at once must not be asked in a tight loop.
@@ -100,7 +131,11 @@ export function startReflector<T extends KubeObject>(options: ReflectorOptions<T
         if (options.signal.aborted) {
           return;
         }
-        failures += 1;
+        if (version === undefined) {
+          begins = begins === "watch" ? "list" : "watch";
+        }
+        // A watch that was silent had been opened, so there is nothing to spare; a server that is gone is seen when it is opened again.
+        failures = error instanceof IdleError ? 0 : failures + 1;
         version = report(options, state, error) === "gone" ? undefined : version;
         if (error instanceof RefusedError) {
           tried.resolve();
@@ -134,6 +169,10 @@ function report<T extends KubeObject>(
   const gone = error instanceof GoneError;
   const kind = gone ? "gone" : error instanceof IdleError ? "idle" : "error";
   options.metrics.watchRestarts.inc({ resource: options.resource.plural, cause: kind });
+  if (kind === "idle") {
+    options.log.debug("watch was silent, asking again", { resource: options.resource.plural });
+    return kind;
+  }
   if (!gone && state.failure?.message !== error.message) {
     options.log.warn("watch failed, trying again", { resource: options.resource.plural, reason: error.message });
   }
@@ -143,59 +182,24 @@ function report<T extends KubeObject>(
 
 class IdleError extends UnreachableError {}
 
-function placeOf<T extends KubeObject>(options: ReflectorOptions<T>) {
-  return { resource: options.resource, ...(options.namespace === undefined ? {} : { namespace: options.namespace }) };
+interface WatchEvents {
+  /** The server has accepted the watch. */
+  opened(): void;
+  /** The store holds the whole collection. */
+  complete(): void;
+  /** A resource version was reached from which a watch can go on. */
+  advance(version: string): void;
 }
 
-function selectorsOf<T extends KubeObject>({
-  labelSelector,
-  fieldSelector,
-}: ReflectorOptions<T>): Record<string, string> {
-  return {
-    ...(labelSelector === undefined ? {} : { labelSelector }),
-    ...(fieldSelector === undefined ? {} : { fieldSelector }),
-  };
-}
-
-function acceptOf<T extends KubeObject>({ metadataOnly }: ReflectorOptions<T>, kind: string) {
-  return metadataOnly === true ? { accept: `application/json;as=${kind};g=meta.k8s.io;v=v1` } : {};
-}
-
-interface ListBody {
-  metadata: { resourceVersion: string; continue?: string };
-  items?: KubeObject[];
-}
-
-/** Reads the whole collection into the store and returns the resource version to watch from. */
-async function list<T extends KubeObject>(options: ReflectorOptions<T>): Promise<string> {
-  const objects: T[] = [];
-  let next: string | undefined;
-  for (;;) {
-    const page: ListBody = await options.kube.request<ListBody>({
-      verb: "list",
-      ...placeOf(options),
-      ...acceptOf(options, "PartialObjectMetadataList"),
-      query: { limit: pageSize, ...selectorsOf(options), ...(next === undefined ? {} : { continue: next }) },
-      signal: options.signal,
-      timeout: listTimeout,
-    });
-    for (const item of page.items ?? []) {
-      objects.push(options.keep(item));
-    }
-    if (page.metadata.continue === undefined || page.metadata.continue === "") {
-      options.store.replace(objects, options.namespace);
-      return page.metadata.resourceVersion;
-    }
-    next = page.metadata.continue;
-  }
-}
-
-/** Follows one watch to its end and returns how many events it brought. Throws GoneError, IdleError or UnreachableError. */
+/**
+ * Follows one watch to its end and returns how many events it brought. Without a version it begins with all that is there.
+ * Throws ApiError, GoneError, IdleError or UnreachableError.
+ */
 async function watch<T extends KubeObject>(
   options: ReflectorOptions<T>,
   timing: WatchTiming,
-  version: string,
-  advance: (version: string) => void,
+  version: string | undefined,
+  { opened, complete, advance }: WatchEvents,
 ): Promise<number> {
   const abort = new AbortController();
   const stop = () => abort.abort();
@@ -214,6 +218,7 @@ async function watch<T extends KubeObject>(
     }, timing.idle);
   };
   let events = 0;
+  let initial: InitialState | undefined = version === undefined ? createInitialState(options) : undefined;
   try {
     const body = await options.kube.open({
       verb: "watch",
@@ -222,25 +227,45 @@ async function watch<T extends KubeObject>(
       query: {
         watch: "1",
         allowWatchBookmarks: "true",
-        resourceVersion: version,
+        ...(version === undefined
+          ? { sendInitialEvents: "true", resourceVersionMatch: "NotOlderThan" }
+          : { resourceVersion: version }),
         timeoutSeconds: String(Math.round(timing.watchSeconds * (1 + Math.random()))),
         ...selectorsOf(options),
       },
       signal: abort.signal,
     });
     const split = createLineSplitter();
+    opened();
     touch();
     for await (const chunk of body) {
       touch();
       for (const line of split(chunk)) {
         events += 1;
-        advance(takeIn(options, line));
+        const event = parseWatchEvent(line);
+        if (event.type === "ERROR") {
+          throw watchError(event.object, `watch ${options.resource.plural}`);
+        }
+        if (initial?.takeIn(event) === "incomplete") {
+          continue;
+        }
+        if (initial === undefined) {
+          takeIn(options, event);
+        } else {
+          initial = undefined;
+          complete();
+        }
+        advance(event.object.metadata.resourceVersion);
       }
+    }
+    if (initial !== undefined) {
+      throw new UnreachableError(`watch ${options.resource.plural}: ended before all that is there had come`);
     }
     return events;
   } catch (cause) {
     if (isIdle) {
-      throw new IdleError(`watch ${options.resource.plural}: silent for ${timing.idle} ms`, { cause });
+      const Silence = initial === undefined ? IdleError : UnreachableError;
+      throw new Silence(`watch ${options.resource.plural}: silent for ${timing.idle} ms`, { cause });
     }
     throw cause instanceof ApiError || cause instanceof StoppedError || cause instanceof UnreachableError
       ? cause
@@ -252,21 +277,17 @@ async function watch<T extends KubeObject>(
   }
 }
 
-/** Applies one event to the store and returns the resource version that is now reached. */
-function takeIn<T extends KubeObject>({ store, keep, resource }: ReflectorOptions<T>, line: string): string {
-  const event = parseWatchEvent(line);
-  switch (event.type) {
-    case "ERROR":
-      throw watchError(event.object, `watch ${resource.plural}`);
+/** Applies one event to the store. */
+function takeIn<T extends KubeObject>({ store, keep }: ReflectorOptions<T>, { type, object }: ObjectEvent): void {
+  switch (type) {
     case "ADDED":
     case "MODIFIED":
-      store.put(keep(event.object));
+      store.put(keep(object));
       break;
     case "DELETED":
-      store.drop(keep(event.object));
+      store.drop(keep(object));
       break;
     case "BOOKMARK":
       break;
   }
-  return event.object.metadata.resourceVersion;
 }

@@ -44,6 +44,8 @@ export interface LeaderOptions {
   timing?: LeaderTiming;
   log: Log;
   signal: AbortSignal;
+  /** Told while waiting whether the holder is late: it may be lost, and its successor can prepare. */
+  overdue?: (isOverdue: boolean) => void;
   /** Works until the signal fires, which it does when the lease is lost or the process stops. */
   lead: (signal: AbortSignal) => Promise<void>;
 }
@@ -75,7 +77,7 @@ interface Seen {
 
 /** Tries until the lease is ours; undefined when the signal fires first. */
 async function campaign(
-  { client, identity, signal, log }: LeaderOptions,
+  { client, identity, signal, log, overdue }: LeaderOptions,
   timing: LeaderTiming,
   seen: Seen,
 ): Promise<Lease | undefined> {
@@ -83,6 +85,7 @@ async function campaign(
   while (!signal.aborted) {
     try {
       const lease = await tryAcquire(client, identity, timing, seen);
+      overdue?.(performance.now() - seen.at > 2 * timing.retry);
       if (lease !== undefined) {
         return lease;
       }

@@ -1,10 +1,14 @@
 import { GoneError, type StatusBody, UnreachableError } from "./errors.ts";
 import type { KubeObject } from "./kube.ts";
 
+/** A line of a watch that is about an object; that of a bookmark has a resource version and no name. */
+export interface ObjectEvent {
+  type: "ADDED" | "MODIFIED" | "DELETED" | "BOOKMARK";
+  object: KubeObject;
+}
+
 /** One line of a watch. */
-export type WatchEvent =
-  | { type: "ADDED" | "MODIFIED" | "DELETED" | "BOOKMARK"; object: KubeObject }
-  | { type: "ERROR"; object: StatusBody };
+export type WatchEvent = ObjectEvent | { type: "ERROR"; object: StatusBody };
 
 /** Longest line that is taken: more than any object that etcd stores. */
 const maxLineBytes = 8 * 1024 * 1024;

@@ -1,19 +1,37 @@
-import { formatHostPort } from "../endpoint.ts";
 import { pause } from "../kube/backoff.ts";
 import type { ProbeResult } from "../plan/observed.ts";
 import type { ProbeAddress } from "../plan/pods-to-probe.ts";
 import type { OperatorMetrics } from "./metrics.ts";
+import { askOnce, type Outcome, PodConnection } from "./pod-connection.ts";
+
+/** Times of the prober, in milliseconds. */
+export interface ProbeTiming {
+  /** From one question to the next: of an active pod, of a standby. */
+  active: number;
+  standby: number;
+  /** The same of a pod that has never answered, and of all pods while another replica of the operator leads. */
+  slow: number;
+  /** From one question to the next while a pod is doubtful. */
+  doubtful: number;
+  /** That a pod has for its answer. */
+  timeout: number;
+}
+
+/**
+ * Below one question per second and Proxy with a standby, also with a second replica that waits. Once an active pod does not answer, it is silent a
+ * second later, and its standbys have been asked as well.
+ */
+const defaultTiming: ProbeTiming = { active: 1500, standby: 6000, slow: 12_000, doubtful: 200, timeout: 800 };
 
 export interface ProberOptions {
-  /** What to probe now. Asked before every round. */
+  /** What to probe now. Asked every half second. */
   addresses: () => readonly ProbeAddress[];
   /** Told when the outcome of a pod changes in a way that a plan may see. */
   onChange: (podUid: string) => void;
+  /** Whether what is found is used now; else it is only kept ready. */
+  isLeading: () => boolean;
   metrics: OperatorMetrics;
-  /** Milliseconds between the starts of two rounds; half of it while a pod has become silent. */
-  interval?: number;
-  /** Milliseconds that one pod has to answer. */
-  timeout?: number;
+  timing?: Partial<ProbeTiming>;
 }
 
 /** Asks pods directly whether they live, since Kubernetes takes 40 s to say that a node is gone. */
@@ -25,73 +43,158 @@ export interface Prober {
 
 /** Failures in a row are counted up to here and each step is reported; beyond it nothing new is to be learned. */
 const maxCountedFailures = 5;
-const maxAtOnce = 32;
+/** Questions on their way at once, and those of them to pods that are silent already: many lost pods must not delay the others. */
+const maxAsking = 512;
+const maxAskingSilent = 128;
+/** Milliseconds: how often due pods are looked for, and the list of pods is renewed. */
+const tick = 50;
+const refresh = 500;
 
-export function createProber({ addresses, onChange, metrics, interval = 2000, timeout = 1500 }: ProberOptions): Prober {
-  const results = new Map<string, ProbeResult>();
-
-  const probe = async (address: ProbeAddress) => {
-    const healthy = await answers(address, timeout);
-    metrics.probes.inc({ result: healthy ? "answered" : "silent" });
-    const { podUid } = address;
-    const before = results.get(podUid);
-    const failures = healthy ? 0 : Math.min(maxCountedFailures, (before?.failures ?? 0) + 1);
-    results.set(podUid, { podUid, healthy, failures });
-    if (before === undefined || before.healthy !== healthy || before.failures !== failures) {
-      onChange(podUid);
-    }
-  };
-  return {
-    async run(signal) {
-      while (!signal.aborted) {
-        const began = performance.now();
-        const now = addresses();
-        const wanted = new Set(now.map(({ podUid }) => podUid));
-        for (const podUid of results.keys()) {
-          if (!wanted.has(podUid)) {
-            results.delete(podUid);
-          }
-        }
-        await eachBounded(now, maxAtOnce, probe);
-        const isDoubtful = results.values().some(({ failures }) => failures > 0 && failures < maxCountedFailures);
-        const pace = isDoubtful ? interval / 2 : interval;
-        await pause(Math.max(0, pace - (performance.now() - began)), signal);
-      }
-      results.clear();
-    },
-    results: (podUids) =>
-      podUids.flatMap((podUid) => {
-        const result = results.get(podUid);
-        return result === undefined ? [] : [result];
-      }),
-  };
+/** What is known of one pod. Several questions to it may be on their way, each on a connection of its own. */
+interface Probed {
+  address: ProbeAddress;
+  connections: PodConnection[];
+  asking: number;
+  nextAt: number;
+  healthy: boolean | undefined;
+  failures: number;
+  answeredAt: number;
 }
 
-async function answers({ host, port }: ProbeAddress, timeout: number): Promise<boolean> {
-  const abort = new AbortController();
-  const timer = setTimeout(() => abort.abort(), timeout);
-  try {
-    const response = await fetch(`http://${formatHostPort({ host, port })}/healthz`, {
-      signal: abort.signal,
-      redirect: "error",
-      // A connection that is kept would say nothing about the way to the pod.
-      keepalive: false,
+export function createProber(options: ProberOptions): Prober {
+  return new PodProber(options);
+}
+
+class PodProber implements Prober {
+  #options: ProberOptions;
+  #timing: ProbeTiming;
+  #pods = new Map<string, Probed>();
+  #asking = 0;
+  #askingSilent = 0;
+
+  constructor(options: ProberOptions) {
+    this.#options = options;
+    this.#timing = { ...defaultTiming, ...options.timing };
+  }
+
+  async run(signal: AbortSignal): Promise<void> {
+    let lastRefresh = 0;
+    while (!signal.aborted) {
+      const now = performance.now();
+      if (now - lastRefresh >= Math.min(refresh, this.#timing.active)) {
+        lastRefresh = now;
+        this.#renew(now);
+      }
+      this.#askDue(now);
+      await pause(Math.min(tick, this.#timing.active), signal);
+    }
+    for (const pod of this.#pods.values()) forget(pod);
+    this.#pods.clear();
+  }
+
+  results(podUids: readonly string[]): ProbeResult[] {
+    return podUids.flatMap((podUid) => {
+      const { healthy, failures = 0 } = this.#pods.get(podUid) ?? {};
+      return healthy === undefined ? [] : [{ podUid, healthy, failures }];
     });
-    await response.body?.cancel();
-    return response.status === 200;
-  } catch {
-    return false;
-  } finally {
-    clearTimeout(timer);
+  }
+
+  #renew(now: number): void {
+    const wanted = new Map(this.#options.addresses().map((address) => [address.podUid, address]));
+    for (const [uid, pod] of this.#pods) {
+      const address = wanted.get(uid);
+      if (address?.host === pod.address.host && address.port === pod.address.port) continue;
+      forget(pod);
+      this.#pods.delete(uid);
+    }
+    for (const [uid, address] of wanted) {
+      const known = this.#pods.get(uid);
+      if (known === undefined) this.#pods.set(uid, newlyProbed(address));
+      else {
+        known.address = address;
+        // It may have become the active one, or this replica of the operator the leader.
+        known.nextAt = Math.min(known.nextAt, now + this.#periodOf(known));
+      }
+    }
+  }
+
+  #askDue(now: number): void {
+    for (const pod of this.#pods.values()) {
+      if (this.#asking >= maxAsking) return;
+      const mustWait = isSilent(pod) && this.#askingSilent >= maxAskingSilent;
+      if (pod.nextAt <= now && pod.asking < 3 && !mustWait) void this.#ask(pod);
+    }
+  }
+
+  #periodOf({ address, answeredAt }: Probed): number {
+    const { active, standby, slow } = this.#timing;
+    if (answeredAt === 0 || !this.#options.isLeading()) return slow;
+    return address.isActive ? active : standby;
+  }
+
+  async #ask(pod: Probed): Promise<void> {
+    const { doubtful, timeout } = this.#timing;
+    const [began, wasSilent] = [performance.now(), isSilent(pod)];
+    this.#asking += 1;
+    this.#askingSilent += wasSilent ? 1 : 0;
+    pod.asking += 1;
+    // One that does not answer soon is asked beside it: packets get lost too.
+    const isUrgent = pod.address.isActive && !wasSilent;
+    pod.nextAt = began + (isUrgent ? Math.max(doubtful, timeout / 3) : this.#periodOf(pod));
+    const connection = keptConnection(pod);
+    const outcome = await (connection?.ask(timeout) ?? askOnce(pod.address, timeout));
+    this.#asking -= 1;
+    this.#askingSilent -= wasSilent ? 1 : 0;
+    pod.asking -= 1;
+    const isWanted = this.#pods.get(pod.address.podUid) === pod;
+    // One kept connection is enough.
+    if (!isWanted || outcome !== "answered" || pod.connections.length > 0) connection?.close();
+    else if (connection !== undefined) pod.connections.push(connection);
+    if (isWanted) this.#note(pod, outcome, began);
+  }
+
+  #note(pod: Probed, outcome: Outcome, began: number): void {
+    const healthy = outcome === "answered";
+    this.#options.metrics.probes.inc({ result: healthy ? "answered" : "silent" });
+    // A question that was asked before the last answer says nothing any more.
+    if (!healthy && began < pod.answeredAt) return;
+    const before = { healthy: pod.healthy, failures: pod.failures };
+    const now = performance.now();
+    pod.healthy = healthy;
+    if (healthy) {
+      pod.answeredAt = now;
+      pod.failures = 0;
+      pod.nextAt = now + this.#periodOf(pod) * (0.9 + Math.random() / 5);
+    } else {
+      pod.failures = Math.min(maxCountedFailures, pod.failures + 1);
+      pod.nextAt = now + (isSilent(pod) ? this.#periodOf(pod) : this.#timing.doubtful);
+      if (before.failures === 0 && pod.address.isActive) this.#askOthers(pod);
+    }
+    if (before.healthy !== healthy || before.failures !== pod.failures) this.#options.onChange(pod.address.podUid);
+  }
+
+  /** Who could take its place shall have answered lately. */
+  #askOthers(than: Probed): void {
+    for (const pod of this.#pods.values()) if (pod !== than && pod.address.of === than.address.of) pod.nextAt = 0;
   }
 }
 
-async function eachBounded<T>(items: readonly T[], limit: number, work: (item: T) => Promise<void>): Promise<void> {
-  const rest = items.values();
-  const worker = async () => {
-    for (const item of rest) {
-      await work(item);
-    }
+const newlyProbed = (address: ProbeAddress): Probed => ({
+  ...{ address, connections: [], asking: 0, nextAt: 0, healthy: undefined, failures: 0, answeredAt: 0 },
+});
+
+const isSilent = ({ failures }: Probed): boolean => failures >= maxCountedFailures;
+
+/** For an active pod that answers. Its end, or that it is not used any more, is a reason to look at once. */
+function keptConnection(pod: Probed): PodConnection | undefined {
+  if (!pod.healthy || pod.failures > 0 || !pod.address.isActive) return undefined;
+  const lookAtOnce = () => {
+    pod.connections = [];
+    pod.nextAt = 0;
   };
-  await Promise.all(Array.from({ length: Math.min(limit, items.length) }, worker));
+  return pod.connections.pop() ?? new PodConnection(pod.address, lookAtOnce);
+}
+
+function forget({ connections }: Probed): void {
+  for (const connection of connections) connection.close();
 }

@@ -14,7 +14,7 @@ import { runController } from "./controller.ts";
 import { createExecutor } from "./execute.ts";
 import { type Guard, startGuard } from "./guard.ts";
 import { createOperatorMetrics, type OperatorMetrics } from "./metrics.ts";
-import { createProber, type Prober } from "./prober.ts";
+import { createProber, type Prober, type ProbeTiming } from "./prober.ts";
 import { leaseName } from "./rbac.ts";
 import { createReconcile } from "./reconcile.ts";
 import { createSecretWatches, type SecretWatches } from "./secret-watches.ts";
@@ -36,7 +36,7 @@ export interface OperatorOptions {
     leader?: LeaderTiming;
     guard?: LeaderTiming;
     resync?: number;
-    probe?: number;
+    probe?: Partial<ProbeTiming>;
   };
 }
 
@@ -65,6 +65,7 @@ export function startOperator(options: OperatorOptions): Operator {
   const stopping = new AbortController();
   const { signal } = stopping;
   let queue: Queue | undefined;
+  let isOverdue = false;
 
   const cacheOptions = {
     kube,
@@ -91,8 +92,10 @@ export function startOperator(options: OperatorOptions): Operator {
         queue?.add(key);
       }
     },
+    // Once the leader is late, its successor asks as often: it has to know at once which pods were lost with it.
+    isLeading: () => queue !== undefined || isOverdue,
     metrics,
-    ...(timing.probe === undefined ? {} : { interval: timing.probe }),
+    ...(timing.probe === undefined ? {} : { timing: timing.probe }),
   });
 
   let guard: Guard | undefined;
@@ -123,7 +126,12 @@ export function startOperator(options: OperatorOptions): Operator {
     }
   };
   // Who does not know yet what there is must not keep another replica from working.
-  const electing = caches.synced().then(() => (signal.aborted ? undefined : elect({ ...options, kube, signal, lead })));
+  const overdue = (now: boolean) => {
+    isOverdue = now;
+  };
+  const electing = caches
+    .synced()
+    .then(() => (signal.aborted ? undefined : elect({ ...options, kube, signal, lead, overdue })));
   const running = Promise.all([electing, prober.run(signal)]);
   return {
     notReady: () => (signal.aborted ? "stopping" : (caches.notReady() ?? guard?.notReady())),
@@ -140,9 +148,14 @@ export function startOperator(options: OperatorOptions): Operator {
   };
 }
 
-type ElectOptions = OperatorOptions & { kube: Kube; signal: AbortSignal; lead: (term: AbortSignal) => Promise<void> };
+interface ElectOptions extends OperatorOptions {
+  kube: Kube;
+  signal: AbortSignal;
+  lead: (term: AbortSignal) => Promise<void>;
+  overdue: (isOverdue: boolean) => void;
+}
 
-function elect({ kube, signal, lead, log, leaseNamespace, timing }: ElectOptions): Promise<void> {
+function elect({ kube, signal, lead, overdue, log, leaseNamespace, timing }: ElectOptions): Promise<void> {
   if (leaseNamespace === undefined) {
     return lead(signal);
   }
@@ -152,6 +165,7 @@ function elect({ kube, signal, lead, log, leaseNamespace, timing }: ElectOptions
     log,
     signal,
     lead,
+    overdue,
     ...(timing?.leader === undefined ? {} : { timing: timing.leader }),
   });
 }

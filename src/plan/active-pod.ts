@@ -1,5 +1,6 @@
 import { type Attempt, attemptAfter, nextAttempt, timeLeft } from "./attempt.ts";
 import type { ObservedNode, ObservedPod, ProbeResult } from "./observed.ts";
+import { betterPlaced, crowdOn, untilHarmless } from "./placement.ts";
 import { isLive, isNewest, isOnReadyNode, isReady, isStaying, runningContainer } from "./pods.ts";
 
 /** Milliseconds: times are written in whole seconds. */
@@ -82,15 +83,28 @@ function chosen(
     active,
     isServed: others.length > 0,
     isServedByOlder: others.some((pod) => !isNewest(pod, newestRevision)),
-    isWanting: active !== undefined && (!isNewest(active, newestRevision) || isCrowded(active, input)),
+    isWanting: active !== undefined && (!isNewest(active, newestRevision) || crowdOn(active, input) > 0),
   });
   return {
     active,
     departure,
     silent: active === undefined ? [] : replacedAndSilent(active, input),
     attempt,
-    lookAgain: attempt && Math.max(0, waitingTime(attempt, active, now)) + clockStep,
+    lookAgain: soonest(attempt && waitingTime(attempt, active, now), placeTime(active, input)),
   };
+}
+
+function soonest(...waits: (number | undefined)[]): number | undefined {
+  const soon = Math.min(...waits.filter((wait) => wait !== undefined));
+  return Number.isFinite(soon) ? Math.max(0, soon) + clockStep : undefined;
+}
+
+/** Milliseconds until the active pod may give its place to a standby on an emptier node. */
+function placeTime(active: ObservedPod | undefined, input: ActivePodInput): number | undefined {
+  if (active === undefined || active.metadata.uid !== input.current?.uid) return undefined;
+  const waits = betterPlaced(active, input).map((pod) => untilHarmless(active, pod, input));
+  // What may be done now and is not done waits for something else.
+  return Math.min(...waits.filter((wait) => wait > 0));
 }
 
 function waitingTime(attempt: Attempt, active: ObservedPod | undefined, now: string): number {
@@ -102,11 +116,6 @@ function servingOthers(than: ObservedPod | undefined, { pods, nodes, probes }: A
   const canProbe = probes.some(({ healthy }) => healthy);
   const carries = (pod: ObservedPod) => isReady(pod) && isLive(pod, nodes) && !(canProbe && isSilent(pod, probes));
   return pods.filter((pod) => pod !== than && carries(pod));
-}
-
-/** Losing its node would stop two pairs. */
-function isCrowded({ spec }: ObservedPod, { takenNodes }: ActivePodInput): boolean {
-  return spec?.nodeName !== undefined && takenNodes.includes(spec.nodeName);
 }
 
 /** What speaks against the pod in the slice, the surest first. */
@@ -126,7 +135,7 @@ function objectionsTo(incumbent: ObservedPod | undefined, input: ActivePodInput)
     ...(isSilent(incumbent, probes) ? (["does not answer any more"] as const) : []),
     ...(isOutdated ? (["is of an older revision"] as const) : []),
     ...(isFruitless ? (["got no session"] as const) : []),
-    ...(isCrowded(incumbent, input) ? (["is on one node with the active pod of another pair"] as const) : []),
+    ...(crowdOn(incumbent, input) > 0 ? (["is on one node with the active pod of another pair"] as const) : []),
   ];
 }
 
@@ -150,10 +159,8 @@ function candidates(incumbent: ObservedPod | undefined, objection: Departure, in
       return untried.length > 0 ? untried : newest;
     }
     case "is on one node with the active pod of another pair": {
-      if (isResting(incumbent, input)) return [];
-      const canProbe = incumbent !== undefined && hasAnswered(incumbent, probes);
-      const elsewhere = others.filter((pod) => isNewest(pod, newestRevision) && !isCrowded(pod, input));
-      return elsewhere.filter((pod) => !canProbe || hasAnswered(pod, probes));
+      if (incumbent === undefined || isResting(incumbent, input)) return [];
+      return betterPlaced(incumbent, input).filter((pod) => untilHarmless(incumbent, pod, input) <= 0);
     }
     default: {
       // One that was only tried gives its place back.
@@ -170,17 +177,16 @@ function isResting(incumbent: ObservedPod | undefined, { attempt, newestRevision
   return nextAttempt(attempt) > Date.parse(now);
 }
 
-/** Newest revision first, then one that carries a session already, then one on a node without another pair's, then one that answers, then the oldest. */
+/** Newest revision first, then one that carries a session already, then one that answers, then one on the node with the fewest pairs before it, then the oldest. */
 function bestOf(pods: readonly ObservedPod[], input: ActivePodInput): ObservedPod | undefined {
   const { newestRevision, probes } = input;
   const rank = (pod: ObservedPod) =>
-    (isSilent(pod, probes) ? -16 : 0) +
-    (isNewest(pod, newestRevision) ? 8 : 0) +
-    (isReady(pod) ? 4 : 0) +
-    (isCrowded(pod, input) ? 0 : 2) +
+    (isSilent(pod, probes) ? -8 : 0) +
+    (isNewest(pod, newestRevision) ? 4 : 0) +
+    (isReady(pod) ? 2 : 0) +
     (hasAnswered(pod, probes) ? 1 : 0);
   // Sorting is stable, so that equals stay in order of age.
-  return pods.toSorted((a, b) => rank(b) - rank(a))[0];
+  return pods.toSorted((a, b) => rank(b) - rank(a) || crowdOn(a, input) - crowdOn(b, input))[0];
 }
 
 /**

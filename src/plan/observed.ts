@@ -38,6 +38,8 @@ export interface ObservedCondition {
   status: string;
   reason?: string;
   message?: string;
+  /** RFC 3339. */
+  lastTransitionTime?: string;
 }
 
 export interface ObservedDeployment extends ObservedObject {

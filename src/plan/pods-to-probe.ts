@@ -1,12 +1,16 @@
+import { healthPortAnnotation } from "../desired/deployment.ts";
 import { healthPort } from "../names.ts";
 import type { ProxyInput } from "./observed.ts";
 import { addressesOf, isStaying } from "./pods.ts";
 
-/** One pod whose `http://host:port/healthz` the operator asks, every 2 s. */
+/** One pod whose `http://host:port/healthz` the operator asks. */
 export interface ProbeAddress {
   podUid: string;
   host: string;
   port: number;
+  /** Its Proxy, and whether the rendezvous leads to it. */
+  of: string;
+  isActive: boolean;
 }
 
 /**
@@ -14,10 +18,15 @@ export interface ProbeAddress {
  * Empty while there is no second pod: without one there is nothing to decide.
  */
 export function podsToProbe({ proxy, pods }: Pick<ProxyInput, "proxy" | "pods">): readonly ProbeAddress[] {
-  const port = proxy.spec.podTemplate?.healthPort ?? healthPort;
+  const { metadata, spec, status } = proxy;
+  const present = spec.podTemplate?.healthPort ?? healthPort;
   const addresses = pods.filter(isStaying).flatMap((pod) => {
     const [first] = addressesOf(pod);
-    return first === undefined ? [] : [{ podUid: pod.metadata.uid, host: first.address, port }];
+    if (first === undefined) return [];
+    const { uid: podUid, name, annotations = {} } = pod.metadata;
+    // A pod of an earlier template may listen at another one.
+    const port = Number(annotations[healthPortAnnotation] ?? present);
+    return [{ podUid, host: first.address, port, of: metadata.uid, isActive: name === status?.activePod }];
   });
   return addresses.length > 1 ? addresses : [];
 }

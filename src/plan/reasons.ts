@@ -80,8 +80,9 @@ export const reasons = {
     isProblem: true,
   },
   SecretInvalid: {
-    means: "The Secret has no key secret, or its value is empty, larger than 64 KiB or no UTF-8 text.",
-    todo: "Set the key secret to the value of the other end.",
+    means:
+      "The Secret has no key secret, or its value is empty, larger than 64 KiB or no UTF-8 text; or its key previous-secret is one of the latter two. Pods that run keep the value that they had.",
+    todo: "Set the key that the message names to the value of the other end; previous-secret can also be removed.",
     isProblem: true,
   },
   ProxyHostMissing: {

@@ -20,19 +20,22 @@ export function planTarget(given: TargetInput): Plan<TargetStatus> {
   const deployment = ownedBy(target, input.deployments).find(({ metadata }) => metadata.name === wanted.metadata.name);
   const workload = workloadOf(deployment, input.replicaSets, input.pods);
   const pods = workload.pods.filter(isStaying);
+  // What ran on a lost node says no more whether it has a session.
+  const hasSession = (pod: ObservedPod) => isReady(pod) && isOnReadyNode(pod, input.nodes);
+  const sessions = pods.filter(hasSession).length;
   const newest = pods.filter((pod) => isNewest(pod, workload.newestRevision));
   const generation = target.metadata.generation ?? 0;
   const conditions = nextConditions(
     target.status?.conditions,
     [
-      ["Ready", readiness(input, deployment, pods)],
+      ["Ready", readiness(input, deployment, { pods, sessions })],
       [
         "Updated",
         refused(failures) ??
           notRemoved(failures) ??
           rolledOut(
             isApplied(wanted, deployment) ? deployment : undefined,
-            { wanted: target.spec.replicas, newest: newest.filter(isReady).length, all: pods.length },
+            { wanted: target.spec.replicas, newest: newest.filter(hasSession).length, all: pods.length },
             podsFailing(newest) ?? deploymentFailing(deployment),
           ),
       ],
@@ -47,7 +50,7 @@ export function planTarget(given: TargetInput): Plan<TargetStatus> {
       observedGeneration: generation,
       conditions,
       replicas: pods.length,
-      readyReplicas: pods.filter(isReady).length,
+      readyReplicas: sessions,
       updatedReplicas: newest.length,
       selector: selectorText(selectorOf("target", target.metadata.name)),
     },
@@ -59,17 +62,17 @@ export function planTarget(given: TargetInput): Plan<TargetStatus> {
 function readiness(
   { target: { spec }, failures, secret, nodes }: TargetInput,
   deployment: ObservedDeployment | undefined,
-  pods: readonly ObservedPod[],
+  { pods, sessions }: { pods: readonly ObservedPod[]; sessions: number },
 ): Verdict {
-  const hasSession = pods.some((pod) => isReady(pod) && isOnReadyNode(pod, nodes));
+  const up = spec.replicas === 1 ? "the session" : `${sessions} of ${spec.replicas} sessions`;
   return firstObjection(
     [
       refused(failures),
       spec.replicas === 0 ? bad("ScaledToZero", "spec.replicas is 0") : undefined,
       secretUnusable(spec.secretRef.name, secret),
-      hasSession ? undefined : noSession(spec.proxyEndpoint, deployment, { pods, nodes }),
+      sessions > 0 ? undefined : noSession(spec.proxyEndpoint, deployment, { pods, nodes }),
     ],
-    good("SessionUp", `the session with ${spec.proxyEndpoint} is up`),
+    good("SessionUp", `${up} with ${spec.proxyEndpoint} ${spec.replicas === 1 ? "is" : "are"} up`),
   );
 }
 

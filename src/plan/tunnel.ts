@@ -59,7 +59,8 @@ function statusOf(input: TunnelInput, pairs: readonly Pair[]): TunnelStatus {
     readyReplicas: pairs.filter(({ waiting }) => waiting === undefined).length,
     readyProxyReplicas: pairs.filter(({ proxy }) => isTrue(proxy?.status?.conditions, "Ready")).length,
     readyTargetReplicas: pairs.filter(({ target }) => isTrue(target?.status?.conditions, "Ready")).length,
-    selector: selectorText({ [labels.tunnel]: metadata.name }),
+    // Its target pods: unlike the standbys of a Proxy each of them works.
+    selector: selectorText({ [labels.component]: "target", [labels.tunnel]: metadata.name }),
     replicasStatus: pairs.map(pairStatus),
   };
 }

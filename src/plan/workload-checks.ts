@@ -1,5 +1,5 @@
-import { secretKey } from "../names.ts";
-import { SecretTextError, secretText } from "../secret-text.ts";
+import { previousSecretKey, secretKey } from "../names.ts";
+import { EmptySecretError, SecretTextError, secretText } from "../secret-text.ts";
 import { bad, type Verdict } from "./conditions.ts";
 import type { ApplyFailure, ObservedDeployment, ObservedPod, ObservedSecret } from "./observed.ts";
 import { agentStatus, isStaying } from "./pods.ts";
@@ -38,13 +38,23 @@ export function secretUnusable(name: string, secret: ObservedSecret | undefined)
   }
   const encoded = secret.data?.[secretKey];
   if (encoded === undefined) return bad("SecretInvalid", `Secret ${name} has no key ${secretKey}`);
+  const previous = secret.data?.[previousSecretKey];
+  return (
+    valueUnusable(name, secretKey, encoded) ??
+    (previous === undefined ? undefined : valueUnusable(name, previousSecretKey, previous))
+  );
+}
+
+function valueUnusable(name: string, key: string, encoded: string): Verdict | undefined {
   try {
     // The rule of the agents, which read the same bytes.
     secretText(Buffer.from(encoded, "base64"));
     return undefined;
   } catch (error) {
+    // To the agents that means that there was no secret before.
+    if (error instanceof EmptySecretError && key === previousSecretKey) return undefined;
     if (!(error instanceof SecretTextError)) throw error;
-    return bad("SecretInvalid", `Secret ${name}, key ${secretKey}: ${error.message}`);
+    return bad("SecretInvalid", `Secret ${name}, key ${key}: ${error.message}`);
   }
 }
 

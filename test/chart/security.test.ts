@@ -40,6 +40,25 @@ describe("Pod Security", () => {
     ]);
   });
 
+  test("leaves the user to the image or the platform, and takes null for the same", async () => {
+    const nobody = { runAsUser: null, runAsGroup: null };
+    for (const values of [
+      {},
+      { operator: { podSecurityContext: { ...nobody, fsGroup: null }, securityContext: nobody } },
+    ]) {
+      const pods = podsOf(await render(values));
+      expect(pods.map(restrictedViolations)).toEqual([[]]);
+      const contexts = pods.flatMap((pod) => [
+        pod.securityContext,
+        ...pod.containers.map((each) => each.securityContext),
+      ]);
+      expect(contexts.map((context) => [context?.runAsUser ?? null, context?.runAsGroup ?? null])).toEqual([
+        [null, null],
+        [null, null],
+      ]);
+    }
+  });
+
   test("only the operator's pods get the service account's token", async () => {
     const objects = await render();
     expect(only<V1ServiceAccount>(objects, "ServiceAccount").automountServiceAccountToken).toBe(false);

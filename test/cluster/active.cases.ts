@@ -127,7 +127,9 @@ describe("the rendezvous leads to exactly one live proxy pod", () => {
   }, 90_000);
 
   test("and leaves one that no longer answers, and deletes it once its successor carries the session", async () => {
-    await using site = await startSite("silent", { operator: { timing: { probe: 100 } } });
+    await using site = await startSite("silent", {
+      operator: { timing: { probe: { active: 100, standby: 100, slow: 100, doubtful: 100 } } },
+    });
     const addresses = [nextAddress(), nextAddress()];
     await using _addresses = await localAddresses(addresses);
     const servers = addresses.map((hostname) =>
@@ -158,7 +160,9 @@ describe("the rendezvous leads to exactly one live proxy pod", () => {
   }, 90_000);
 
   test("and leaves it as soon as another replica leads, which asked the pods while it waited for the lease", async () => {
-    await using site = await startSite("waiting", { operator: { timing: { probe: 600_000 } } });
+    await using site = await startSite("waiting", {
+      operator: { timing: { probe: { active: 600_000, standby: 600_000, slow: 600_000, doubtful: 600_000 } } },
+    });
     const addresses = [nextAddress(), nextAddress()];
     await using _addresses = await localAddresses(addresses);
     const pods = await proxyWithPods(
@@ -169,7 +173,9 @@ describe("the rendezvous leads to exactly one live proxy pod", () => {
     const [activeName] = await activePods(site);
     const standing = pods.findIndex((pod) => pod.metadata.name !== activeName);
     const server = Bun.serve({ hostname: addresses[standing] ?? "", port: 8080, fetch: () => new Response("alive") });
-    await using second = site.startReplica({ timing: { probe: 100 } });
+    await using second = site.startReplica({
+      timing: { probe: { active: 100, standby: 100, slow: 100, doubtful: 100 } },
+    });
     await site.until("the active pod is silent to the replica that waits", async () => {
       const { values } = await second.operator.metrics.probes.get();
       return (values.find(({ labels }) => labels.result === "silent")?.value ?? 0) >= 3;
@@ -181,7 +187,9 @@ describe("the rendezvous leads to exactly one live proxy pod", () => {
   }, 90_000);
 
   test("and stays where it is when the operator reaches nobody", async () => {
-    await using site = await startSite("unreached", { operator: { timing: { probe: 50 } } });
+    await using site = await startSite("unreached", {
+      operator: { timing: { probe: { active: 50, standby: 50, slow: 50, doubtful: 50 } } },
+    });
     // Nobody has these addresses, so that every probe fails at once.
     await proxyWithPods(site, [
       { ready: false, ip: "10.77.255.1" },

@@ -109,7 +109,7 @@ describe("what only some clusters have", () => {
     await objects.create(makeProxy("db"));
     await objects.create(makeTarget("db"));
     for (const [plural, name, selector] of [
-      ["tunnels", "t", "netaminity.exeteres.net/tunnel=t"],
+      ["tunnels", "t", "app.kubernetes.io/component=target,netaminity.exeteres.net/tunnel=t"],
       ["proxies", "db", "app.kubernetes.io/component=proxy,netaminity.exeteres.net/proxy=db"],
       ["targets", "db", "app.kubernetes.io/component=target,netaminity.exeteres.net/target=db"],
     ] as const) {

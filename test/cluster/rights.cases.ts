@@ -75,7 +75,12 @@ describe("the chart's rules", () => {
     await using site = await startSite("rights", {
       rules: [],
       leaderRules: [],
-      operator: { timing: { probe: 200, watch: { firstBackoff: 50, maxBackoff: 300 } } },
+      operator: {
+        timing: {
+          probe: { active: 200, standby: 200, slow: 200, doubtful: 200 },
+          watch: { firstBackoff: 50, maxBackoff: 300 },
+        },
+      },
     });
     const { objects } = site;
     const rest = [...addresses];

@@ -83,7 +83,7 @@ export function podTemplateChanges(
     ]),
     labels: row({ labels: { team: "red" } }, (d) => d.spec.template.metadata.labels.team, "red"),
     "labels removed": row({ labels: { team: null } }, (d) => d.spec.template.metadata.labels.team, undefined),
-    annotations: row({ annotations: { note: "x" } }, (d) => d.spec.template.metadata.annotations, { note: "x" }),
+    annotations: row({ annotations: { note: "x" } }, (d) => d.spec.template.metadata.annotations.note, "x"),
     healthPort: row({ healthPort: 9090 }, environmentOf("NETAMINITY_HEALTH_LISTEN"), "[::]:9090"),
     hostNetwork: row({ hostNetwork: true }, (d) => [podOf(d).hostNetwork, podOf(d).dnsPolicy], [
       true,

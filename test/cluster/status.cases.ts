@@ -26,6 +26,17 @@ describe("a Secret that a user has to bring", () => {
     expect(await proxyReason(site)).toBe("False SecretInvalid");
     await objects.patch(resources.secret, "db-key", { data: { secret: btoa("right") } });
     await both("True Available", "True SessionUp");
+    // While pods run, too: the next one could not start.
+    for (const data of [
+      { secret: btoa("\xff\xfe") },
+      { secret: btoa("x".repeat(65_537)) },
+      { secret: btoa("right"), "previous-secret": btoa("\xff\xfe") },
+    ]) {
+      await objects.patch(resources.secret, "db-key", { data });
+      await both("False SecretInvalid");
+      await objects.patch(resources.secret, "db-key", { data: { secret: btoa("right"), "previous-secret": null } });
+      await both("True Available", "True SessionUp");
+    }
     await objects.remove(resources.secret, "db-key");
     await both("False SecretMissing");
     await objects.create(makeSecret("db-key"));

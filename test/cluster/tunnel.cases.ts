@@ -60,7 +60,7 @@ describe("a Tunnel", () => {
       consumerEndpoint: `db.${site.namespace}.svc:8000`,
       replicas: 2,
       readyReplicas: 2,
-      selector: "netaminity.exeteres.net/tunnel=db",
+      selector: "app.kubernetes.io/component=target,netaminity.exeteres.net/tunnel=db",
       readyProxyReplicas: 2,
       readyTargetReplicas: 2,
       replicasStatus: [0, 1].map((index) => ({

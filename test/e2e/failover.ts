@@ -35,14 +35,14 @@ export function failover(siteNow: () => Site): void {
     };
 
     test("the proxy's agent is killed", async () => {
-      const impact = await atActiveNode("proxy agent killed", 3 * second, (_, pod) => killAgent(site, pod));
+      const impact = await atActiveNode("proxy agent killed", 2 * second, (_, pod) => killAgent(site, pod));
       expect(impact.corrupt).toBe(0);
     }, 120_000);
 
     test("the target's agent is killed", async () => {
       const [target] = await site.kinds.pods("target", "echo-0");
       if (target === undefined) throw new Error("no target pod");
-      const impact = await atActiveNode("target agent killed", 3 * second, () => killAgent(site, podName(target)));
+      const impact = await atActiveNode("target agent killed", 2 * second, () => killAgent(site, podName(target)));
       expect(impact.corrupt).toBe(0);
     }, 120_000);
 
@@ -95,7 +95,7 @@ export function failover(siteNow: () => Site): void {
           // The leading operator is on the other side of the hole.
           await leadFrom(site.cluster, otherCloudNode(nodeOf(await site.kinds.activePod("echo-0"))));
           const name = `node's link black-holed, ${what}`;
-          const impact = await atActiveNode(name, 10 * second, async (node) => {
+          const impact = await atActiveNode(name, 5 * second, async (node) => {
             fault = await site.cluster.blackHole(node, { direction });
           });
           expect(impact.corrupt).toBe(0);

@@ -3,7 +3,7 @@ import { startHttpProxy } from "../support/http-proxy.ts";
 import { startRelay } from "../support/relay.ts";
 import { connectTcp, listenEcho, listenTcp, type TcpServer } from "../support/tcp-ends.ts";
 import { eventually } from "../support/tcp-wait.ts";
-import { type Implementation, metricsOf, untilMetric, untilReady } from "../support/tunnel.ts";
+import { ask, type Implementation, metricsOf, untilMetric, untilReady, untilUnready } from "../support/tunnel.ts";
 import { compiled } from "../support/tunnel-compiled.ts";
 import { inProcess } from "../support/tunnel-inprocess.ts";
 import { connectPeer } from "../support/tunnel-peer.ts";
@@ -61,6 +61,21 @@ function handOver(implementation: Implementation): void {
       }
     },
   );
+
+  test("a proxy that its target has left is not ready any more, and until nobody is sent there it still serves", async () => {
+    await using backend = await listenEcho();
+    await using moved = await openMoved(implementation, backend, "off");
+    await untilReady(moved.newer);
+    // Well before the target takes nothing more from here, which is the other way to become unready.
+    await untilUnready(moved.older, 20_000);
+    expect(await ask(moved.older, "/readyz")).toEqual({ status: 503, body: "the target has moved to another proxy" });
+    const consumer = await connectTcp(moved.older.consumers.port);
+    await consumer.send("hello");
+    await consumer.untilReceived(5);
+    consumer.finish();
+    await consumer.untilClosed();
+    expect([consumer.text().split("\r\n").at(-1), consumer.reset]).toEqual(["hello", undefined]);
+  });
 
   test("a stranger cannot hand a consumer over", async () => {
     await using backend = await listenEcho();

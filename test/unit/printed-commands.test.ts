@@ -50,7 +50,12 @@ test("there are such commands in the README, the guides and the unit", () => {
 });
 
 test("every variable in the documents is one of a setting, or of the tests", () => {
-  const known = [...allSettingNames().map(variableOf), "NETAMINITY_CLUSTER", "NETAMINITY_SEED"];
+  const known = [
+    ...allSettingNames().map(variableOf),
+    "NETAMINITY_CLUSTER",
+    "NETAMINITY_KUBERNETES",
+    "NETAMINITY_SEED",
+  ];
   const found = [...texts].flatMap(([file, text]) =>
     [...text.matchAll(/\bNETAMINITY_[A-Z_]*[A-Z]/g)].map(([name]) => `${file}: ${name}`),
   );

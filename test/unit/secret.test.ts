@@ -196,6 +196,10 @@ test("while the file is unusable the last good secret stays, with one warning, a
   await eventually(() => place.lines.length > 0, "the empty file is noticed");
   await rm(path);
   await eventually(() => place.lines.length > 1, "the missing file is noticed");
+  await Bun.write(path, new Uint8Array([0xff, 0xfe]));
+  await eventually(() => place.lines.length > 2, "the bytes are noticed");
+  await Bun.write(path, "x".repeat(65_537));
+  await eventually(() => place.lines.length > 3, "the length is noticed");
   expect(secrets.current).toEqual(["good"]);
   await Bun.write(place.path("fresh"), "better\n");
   await rename(place.path("fresh"), path);
@@ -207,6 +211,13 @@ test("while the file is unusable the last good secret stays, with one warning, a
       message: "secret kept, file is unusable",
       file: path,
       reason: `ENOENT: no such file or directory, open '${path}'`,
+    },
+    { level: "warn", message: "secret kept, file is unusable", file: path, reason: "it is not UTF-8 text" },
+    {
+      level: "warn",
+      message: "secret kept, file is unusable",
+      file: path,
+      reason: "the file is larger than 65536 bytes",
     },
     { level: "info", message: "secret changed", file: path },
   ]);

@@ -1,6 +1,15 @@
 import type { MessageConnection } from "./message-connection.ts";
 import type { Message } from "./messages.ts";
 
+export interface PulseEvents {
+  /** A ping of this number was sent. */
+  beat(number: number): void;
+  /** Two pings have not been answered, said again and again as long as that lasts. */
+  doubt?(): void;
+  /** Called once, after a whole deadline of silence. */
+  dead(): void;
+}
+
 /** Answered pings: tells how old the last sign of life of a peer is, and when it has been silent for too long. */
 export class Pulse {
   /** Last measured round trip, milliseconds. */
@@ -11,11 +20,8 @@ export class Pulse {
   #timer: Timer;
   #control: MessageConnection;
 
-  /**
-   * `deadline` in milliseconds; a ping is sent three times in that span, and `beat` told of its number; `dead` is called once, after a
-   * whole deadline of silence.
-   */
-  constructor(control: MessageConnection, deadline: number, beat: (number: number) => void, dead: () => void) {
+  /** `deadline` in milliseconds; a ping is sent three times in that span. */
+  constructor(control: MessageConnection, deadline: number, { beat, doubt, dead }: PulseEvents) {
     this.#control = control;
     // Looks twice as often as it pings, so that a dead peer is noticed soon after its deadline.
     const interval = Math.max(10, deadline / 6);
@@ -30,6 +36,7 @@ export class Pulse {
         dead();
         return;
       }
+      if (this.silence >= 2.5 * interval) doubt?.();
       pings = !pings;
       if (!pings) return;
       this.#sent = { number: this.#sent.number + 1, at: now };

@@ -14,6 +14,7 @@ const heartbeatInterval = 500;
 export class BoreSession implements ProxySession, StreamHolder {
   readonly peer: string;
   readonly encrypted = false;
+  readonly left = false;
   streams = 0;
   #core: ProxyCore;
   #control: MessageConnection;

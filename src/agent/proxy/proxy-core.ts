@@ -27,6 +27,8 @@ export interface ProxySession {
   readonly waiting: number;
   /** Takes new streams: not drained, and heard of lately. */
   readonly available: boolean;
+  /** Its target has moved to another proxy, which is ready by now: new consumers should go there. */
+  readonly left: boolean;
   /** Hears the target from now on: the proxy knows the session. */
   begin(): void;
   /** Brings the consumer to the backend. `available` was true. */

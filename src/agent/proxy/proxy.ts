@@ -149,7 +149,9 @@ class TunnelProxy implements ProxyCore, ProxyRole {
     if (this.#draining) return "draining";
     const shortage = socketShortage(this.#socketsForOne());
     if (shortage !== undefined) return shortage;
-    return this.#sessions.some((session) => session.available) ? undefined : "no target is attached";
+    const available = this.#sessions.filter((session) => session.available);
+    if (available.length === 0) return "no target is attached";
+    return available.every(({ left }) => left) ? "the target has moved to another proxy" : undefined;
   }
 
   async drain(timeout: number): Promise<void> {

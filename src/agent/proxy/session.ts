@@ -19,6 +19,12 @@ import type { ProxyCore, ProxySession, SessionIdentity } from "./proxy-core.ts";
 /** Starts of one stream before it is given up: each cost a connection that died under it. */
 const maxStarts = 4;
 
+/**
+ * Milliseconds from the news that the target has a session with another proxy until this one is not ready any more. The other one is ready within two or
+ * three seconds; after fifteen the target takes nothing more from here, and by then no node may send consumers here.
+ */
+const leftAfter = 5000;
+
 const results: readonly string[] = [
   "refused",
   "unreachable",
@@ -51,6 +57,7 @@ export class NetaminitySession implements ProxySession, DataConnectionOwner, Str
   #wanted = 0;
   /** Where the target has another session now. Data connections of this one are hard to come by. */
   #successor: HostPort | undefined;
+  #movedAt = Number.POSITIVE_INFINITY;
 
   constructor(
     core: ProxyCore,
@@ -69,13 +76,11 @@ export class NetaminitySession implements ProxySession, DataConnectionOwner, Str
     this.#answers = new Deadlines(dialTimeout + core.deadline, ({ carrier }) =>
       carrier.fail(new ProtocolError("the target did not answer the start in time")),
     );
-    this.#pulse = new Pulse(
-      control,
-      core.deadline,
-      (number) => this.#idle.check(number),
+    this.#pulse = new Pulse(control, core.deadline, {
+      beat: (number) => this.#idle.check(number),
       // The target has to learn of it: when it is heard again, it must not take this session for alive.
-      () => control.fail(new ProtocolError("the target is silent")),
-    );
+      dead: () => control.fail(new ProtocolError("the target is silent")),
+    });
     control.wire.keepAlive(tunnelKeepAlive);
   }
 
@@ -85,6 +90,10 @@ export class NetaminitySession implements ProxySession, DataConnectionOwner, Str
 
   get available(): boolean {
     return !this.#draining && !this.#over && this.#pulse.silence < this.#core.deadline;
+  }
+
+  get left(): boolean {
+    return performance.now() - this.#movedAt >= leftAfter;
   }
 
   get idle(): number {
@@ -245,6 +254,7 @@ export class NetaminitySession implements ProxySession, DataConnectionOwner, Str
     switch (message.name) {
       case "Moved":
         this.#successor = parseHostPort(message.value);
+        this.#movedAt = performance.now();
         this.#core.log.info("the target has moved on", { peer: this.peer, successor: message.value });
         this.#placeWaiting();
         return;

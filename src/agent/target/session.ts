@@ -71,12 +71,11 @@ export class NetaminityTargetSession implements TargetSession, StreamHolder {
       start: (channel, consumer) => this.#start(channel, consumer),
       strayed: () => events.strayed(),
     });
-    this.#pulse = new Pulse(
-      control,
-      deadline,
-      () => this.#pool.check(),
-      () => control.fail(new ProtocolError("the proxy is silent")),
-    );
+    this.#pulse = new Pulse(control, deadline, {
+      beat: () => this.#pool.check(),
+      doubt: () => events.doubted(),
+      dead: () => control.fail(new ProtocolError("the proxy is silent")),
+    });
     this.#settling = setInterval(() => this.#settle(), settleInterval);
     control.wire.keepAlive(tunnelKeepAlive);
   }

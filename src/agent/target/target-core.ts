@@ -31,6 +31,8 @@ export interface SessionEvents {
   draining(): void;
   /** The proxy's address leads to another proxy now, it seems. */
   strayed(): void;
+  /** Nothing has been heard of the proxy for longer than usual. */
+  doubted(): void;
   /** The session takes no streams any more. */
   over(cause: Error): void;
   /** The last stream of the session has ended. */

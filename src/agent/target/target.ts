@@ -55,6 +55,8 @@ export interface TargetRole {
 const dialAgain = 1000;
 /** Milliseconds between looks at whether the proxy's endpoint still leads to the proxy of the session. */
 const checkInterval = 2000;
+/** The same while nothing is heard of that proxy: another one may be there already. */
+const doubtInterval = 200;
 /**
  * Milliseconds that the session with a former proxy stays in use beside the new one: consumers are led to the old proxy until
  * the new one has been found ready and every node has heard of it.
@@ -91,6 +93,8 @@ class Target implements TargetCore, TargetRole {
   #problem = "no attempt to reach the proxy has ended yet";
   #moving = false;
   #lookout: Lookout;
+  #doubted = false;
+  #doubtedAt = Number.NEGATIVE_INFINITY;
   /** Milliseconds before the next attempt. */
   #pause = 0;
   #stopped = false;
@@ -154,8 +158,10 @@ class Target implements TargetCore, TargetRole {
   /** Keeps a session: opens one when there is none or the proxy drains, and moves when the endpoint leads elsewhere. */
   async #run(): Promise<void> {
     while (!this.#stopped) {
-      const wait = this.#current !== undefined && !this.#moving ? checkInterval : this.#pause;
+      const pause = this.#doubted ? doubtInterval : checkInterval;
+      const wait = this.#current !== undefined && !this.#moving ? pause : this.#pause;
       this.#pause = 0;
+      this.#doubted = false;
       if (wait > 0) await this.#waits.sleep(wait);
       if (this.#stopped) return;
       try {
@@ -188,6 +194,7 @@ class Target implements TargetCore, TargetRole {
     const events: SessionEvents = {
       draining: () => this.#drainedBy(session),
       strayed: () => this.#waits.wake(),
+      doubted: () => this.#doubt(session),
       over: (cause) => this.#over(session, cause),
       unused: () => this.#retire(session),
     };
@@ -247,6 +254,17 @@ class Target implements TargetCore, TargetRole {
     this.log.info("the proxy drains: looking for another one", { streams: session.streams });
     this.#moving = true;
     this.#waits.hurry();
+  }
+
+  /** A look that has begun may wait for an answer that does not come. */
+  #doubt(session: TargetSession): void {
+    if (session !== this.#current) return;
+    const now = performance.now();
+    const isFirst = now - this.#doubtedAt > this.deadline / 2;
+    this.#doubtedAt = now;
+    this.#doubted = true;
+    // Only once: the next look may be about to attach.
+    if (isFirst) this.#waits.hurry();
   }
 
   #over(session: TargetSession, cause: Error): void {

@@ -26,9 +26,11 @@ export function binaries(): Promise<Binaries> {
 }
 
 async function install(): Promise<Binaries> {
+  // Another Kubernetes than the newest: `scripts/tools/install` knows which there are.
+  const other = process.env.NETAMINITY_KUBERNETES;
   const found: Binaries = {
     folder,
-    kube: join(folder, "kube"),
+    kube: join(folder, other ? `kube-${other}` : "kube"),
     clustertools: join(folder, "clustertools"),
     pause: join(folder, "pause"),
   };

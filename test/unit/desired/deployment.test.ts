@@ -22,7 +22,10 @@ test("the Deployment of a Proxy, whole", () => {
       selector: { matchLabels: selector },
       strategy: { type: "RollingUpdate", rollingUpdate: { maxSurge: 1, maxUnavailable: 2 } },
       template: {
-        metadata: { labels: { ...ourLabels, ...selector } },
+        metadata: {
+          labels: { ...ourLabels, ...selector },
+          annotations: { "netaminity.exeteres.net/health-port": "8080" },
+        },
         spec: {
           tolerations: lostNode,
           affinity: { podAntiAffinity: { preferredDuringSchedulingIgnoredDuringExecution: [ownPreference] } },

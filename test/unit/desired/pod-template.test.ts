@@ -142,7 +142,7 @@ describe("a podTemplate", () => {
         [`${group}/index`]: "1",
         [`${group}/proxy`]: "api-1",
       },
-      annotations: { note: "x" },
+      annotations: { note: "x", [`${group}/health-port`]: "8080" },
     });
   });
 

@@ -51,6 +51,16 @@ describe("a Target", () => {
     ]);
   });
 
+  test("whose pod is on a lost node is not said to run without a session", () => {
+    const conditions = [condition("Ready", "False", "NodeNotReady")];
+    const object = { found: makeTarget({}, { status: targetStatus({ conditions }) }) };
+    const agents = [agent("t", "", { samples: denied, readiness: denied, warnings: denied })];
+    const [, , evidence, next] = finding(
+      targetPath(targetFacts({ ...noSession("timeout"), object, agents }), undefined),
+    );
+    expect([evidence, next]).toEqual([conditions[0]?.message, reasons.NodeNotReady.todo]);
+  });
+
   test("shows what its log suspects of the secret", () => {
     const refused = 'the proxy refused the session reason=x suspicion="the secret of this end ends with a blank"';
     const facts = noSession("rejected");

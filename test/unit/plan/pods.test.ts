@@ -62,6 +62,10 @@ test("the first address of each family counts, or the single one of an old kubel
 });
 
 describe("probed are", () => {
+  const status = {
+    ...{ observedGeneration: 3, conditions: [] },
+    ...{ replicas: 1, liveReplicas: 1, readyReplicas: 1, updatedReplicas: 1 },
+  };
   const pods = [
     makePod("a"),
     makePod("b", { ips: ["fd00::2"] }),
@@ -70,11 +74,21 @@ describe("probed are", () => {
   ];
 
   test("the active pod and the standbys that have an address, on the health port of their template", () => {
-    const proxy = makeProxy({ podTemplate: { distributeByNodes: true, hostNetwork: true, healthPort: 18080 } });
+    const podTemplate = { distributeByNodes: true, hostNetwork: true, healthPort: 18080 };
+    const proxy = makeProxy({ podTemplate }, { status: { ...status, activePod: "b" } });
+    const of = proxy.metadata.uid;
     expect(podsToProbe({ proxy, pods })).toEqual([
-      { podUid: "uid-of-a", host: "10.1.0.1", port: 18080 },
-      { podUid: "uid-of-b", host: "fd00::2", port: 18080 },
+      { podUid: "uid-of-a", host: "10.1.0.1", port: 18080, of, isActive: false },
+      { podUid: "uid-of-b", host: "fd00::2", port: 18080, of, isActive: true },
     ]);
+  });
+
+  test("each pod on the port of its own template, when that was changed", () => {
+    const older = makePod("a");
+    older.metadata.annotations = { "netaminity.exeteres.net/health-port": "8080" };
+    const podTemplate = { distributeByNodes: true, hostNetwork: false, healthPort: 9090 };
+    const ports = podsToProbe({ proxy: makeProxy({ podTemplate }), pods: [older, makePod("b", { ips: ["fd00::2"] })] });
+    expect(ports.map(({ port }) => port)).toEqual([8080, 9090]);
   });
 
   test("none while there is no second pod", () => {

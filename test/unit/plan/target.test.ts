@@ -178,6 +178,19 @@ test("a Target stays Ready on its old pod while the new one fails, and Updated s
   expect(verdict(input, "Updated")).toEqual(["False", "PodsFailing", "pod inner-b: InvalidImageName: bad"]);
 });
 
+test("of two pods the one on a lost node has no session any more, whatever it said last", () => {
+  const pods = [pod({ ready: true }), makePod("inner-b", { ready: true, node: "n2" }, first)];
+  const two = makeTarget({ replicas: 2 });
+  const annotations = withHash(targetDeployment(two, settings.agent)).metadata.annotations ?? {};
+  const deployments = [makeDeployment("inner-target", { owner: two, annotations })];
+  const input = makeInput({ target: two, deployments, pods, nodes: [makeNode("n1"), makeNode("n2", "Unknown")] });
+  expect(verdict(input, "Ready")).toEqual([
+    ...["True", "SessionUp", "1 of 2 sessions with proxy.example.net:7835 are up"],
+  ]);
+  expect(verdict(input, "Updated")).toEqual(["False", "RollingOut", "1 of 2 pods are up to date, 2 exist"]);
+  expect(planTarget(input).status).toMatchObject({ replicas: 2, readyReplicas: 1, updatedReplicas: 2 });
+});
+
 test("a pod that is being deleted counts for nothing", () => {
   const plan = planTarget(makeInput({ pods: [pod({ ready: true, deleting: true })] }));
   expect(plan.status).toMatchObject({ replicas: 0, readyReplicas: 0, updatedReplicas: 0 });

@@ -45,7 +45,7 @@ describe("a Tunnel at rest", () => {
       ],
       consumerEndpoint: "api.demo.svc:30080",
       ...{ replicas: 2, readyReplicas: 2, readyProxyReplicas: 2, readyTargetReplicas: 2 },
-      selector: "netaminity.exeteres.net/tunnel=api",
+      selector: "app.kubernetes.io/component=target,netaminity.exeteres.net/tunnel=api",
       replicasStatus: [0, 1].map((index) => ({
         index,
         proxy: `api-${index}`,

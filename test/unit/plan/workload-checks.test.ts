@@ -46,6 +46,23 @@ describe("the shared secret", () => {
       makeSecret({ secret: btoa("\xff\xfe") }),
       bad("SecretInvalid", "Secret shared, key secret: it is not UTF-8 text"),
     ],
+    "with a value that is too long": [
+      makeSecret({ secret: btoa("x".repeat(65537)) }),
+      bad("SecretInvalid", "Secret shared, key secret: it is larger than 65536 bytes"),
+    ],
+    "with a previous value that is no text": [
+      makeSecret({ secret: btoa("s3cret"), "previous-secret": btoa("\xff\xfe") }),
+      bad("SecretInvalid", "Secret shared, key previous-secret: it is not UTF-8 text"),
+    ],
+    "with a previous value that is too long": [
+      makeSecret({ secret: btoa("s3cret"), "previous-secret": btoa("x".repeat(65537)) }),
+      bad("SecretInvalid", "Secret shared, key previous-secret: it is larger than 65536 bytes"),
+    ],
+    "with an empty previous value: none": [makeSecret({ secret: btoa("s3cret"), "previous-secret": "" }), undefined],
+    "with a previous line break only: none": [
+      makeSecret({ secret: btoa("s3cret"), "previous-secret": btoa("\n") }),
+      undefined,
+    ],
     "with a value that looks odd: the agents warn of it": [makeSecret({ secret: btoa(" blank ") }), undefined],
   };
   for (const [title, [secret, verdict]] of Object.entries(cases)) {
