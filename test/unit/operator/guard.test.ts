@@ -80,7 +80,10 @@ test("a namespace that another release holds, that is not there, or that is not 
   });
   // Without the right to look for others it serves all the same.
   for (const each of ["z", "forbidden"]) await until(each, () => serves(second.guard, each));
-  await until("said", async () => second.guard.notReady() === "the release in namespace one serves namespace a already");
+  await until(
+    "said",
+    async () => second.guard.notReady() === "the release in namespace one serves namespace a already",
+  );
   const others = ["a", "absent", "later", "never-mentioned"];
   expect(await Promise.all(others.map((each) => serves(second.guard, each)))).toEqual(others.map(() => false));
   known.resolve();
@@ -111,7 +114,10 @@ test("a Lease that nobody renews is taken, and then nobody is in the way any mor
   const spec = { holderIdentity: "gone", leaseDurationSeconds: 1 };
   server.leases.set("a", { metadata, spec });
   await using next = start(server.kube, { namespaces: ["a"], release: "one" });
-  await until("it waits", async () => next.guard.notReady() === "the release in namespace gone serves namespace a already");
+  await until(
+    "it waits",
+    async () => next.guard.notReady() === "the release in namespace gone serves namespace a already",
+  );
   await until("it serves", () => serves(next.guard, "a"));
   expect(next.guard.notReady()).toBeUndefined();
 });
