@@ -18,6 +18,7 @@ import "./faults.cases.ts";
 import "./doctor.cases.ts";
 import "./kubeconfig.cases.ts";
 import "./examples.cases.ts";
+import "./platforms.cases.ts";
 import "./process.cases.ts";
 
 stopPlaneAfterAll();

@@ -4,6 +4,7 @@ import { type PolicyRule, rbac } from "../../src/operator/rbac.ts";
 import { resources } from "../../src/operator/resources.ts";
 import { localAddresses, nextAddress, runPods } from "./kubelet.ts";
 import { conditionOf, makeProxy, makeSecret, makeTunnel } from "./objects.ts";
+import { restrictEndpoints } from "./openshift.ts";
 import { type Site, startSite } from "./site.ts";
 
 /** One right: `group/resource verb`. */
@@ -83,6 +84,7 @@ describe("the chart's rules", () => {
       },
     });
     const { objects } = site;
+    await using _policy = await restrictEndpoints(site.plane, site.namespace);
     const rest = [...addresses];
     const isOwn = (pod: { metadata: { labels?: Record<string, string> } }) =>
       pod.metadata.labels?.[labels.proxy] === "own";
