@@ -11,7 +11,9 @@ const activePod = async (site: Site, proxy: string): Promise<string | undefined>
 
 test("pairs that serve consumers from one node are parted once all is at rest, and woken by each other's moves", async () => {
   // Without the right to read nodes: a node of a test has been ready for no longer than the test runs.
-  await using site = await startSite("apart", { operator: { timing: { probe: 100 } } });
+  await using site = await startSite("apart", {
+    operator: { timing: { probe: { active: 100, standby: 100, slow: 100, doubtful: 100 } } },
+  });
   const [a = "", b = ""] = ["a", "b"].map((name) => `${site.namespace}-${name}`);
   await using _nodes = await makeNodes(site.plane, site.objects, [a, b]);
   // The scheduler leaves them alone: the test binds pods itself.
