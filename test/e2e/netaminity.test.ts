@@ -5,6 +5,7 @@ import { badChanges } from "./bad-changes.ts";
 import { byHand } from "./by-hand.ts";
 import { failover } from "./failover.ts";
 import { patternOne } from "./pattern-one.ts";
+import { platforms } from "./platforms.ts";
 import { rollouts } from "./rollouts.ts";
 import { scheduling } from "./scheduling.ts";
 import { twoClusters } from "./two-clusters.ts";
@@ -29,6 +30,7 @@ const siteNow = (): Site => {
 patternOne(siteNow);
 byHand(siteNow);
 scheduling(siteNow);
+platforms(siteNow);
 rollouts(siteNow);
 badChanges(siteNow);
 failover(siteNow);
