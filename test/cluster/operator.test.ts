@@ -9,6 +9,7 @@ import "./spec.cases.ts";
 import "./encryption.cases.ts";
 import "./active.cases.ts";
 import "./placement.cases.ts";
+import "./apart.cases.ts";
 import "./ownership.cases.ts";
 import "./releases.cases.ts";
 import "./rest.cases.ts";
