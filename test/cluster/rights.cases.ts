@@ -132,7 +132,9 @@ describe("the chart's rules", () => {
     await site.until("silent pod deleted", async () => (await objects.get(resources.pod, active)) === undefined);
     await Promise.all(servers.map((server) => server.stop(true)));
 
-    const rights = [...new Set(rightsOf([...rbac.namespaced, ...rbac.guard, ...rbac.leaderElection]))];
+    const rights = [
+      ...new Set(rightsOf([...rbac.namespaced, ...rbac.platforms, ...rbac.guard, ...rbac.leaderElection])),
+    ];
     // A lease that cannot be renewed is reported only when its time is nearly over.
     await site.until("every right refused once", async () => rights.every((right) => grants.granted.has(right)));
     expect([...grants.granted].sort()).toEqual(rights.sort());
