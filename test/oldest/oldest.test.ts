@@ -2,7 +2,6 @@
 import { expect, test } from "bun:test";
 import { sharedPlane, stopPlaneAfterAll } from "../cluster/plane.ts";
 import "../cluster/definition.cases.ts";
-import "../cluster/tunnel.cases.ts";
 import "../cluster/platforms.cases.ts";
 import "../cluster/rights.cases.ts";
 
