@@ -6,7 +6,6 @@ import { byHand } from "./by-hand.ts";
 import { failover } from "./failover.ts";
 import { patternOne } from "./pattern-one.ts";
 import { placement } from "./placement.ts";
-import { platforms } from "./platforms.ts";
 import { rollouts } from "./rollouts.ts";
 import { scheduling } from "./scheduling.ts";
 import { twoClusters } from "./two-clusters.ts";
@@ -31,7 +30,6 @@ const siteNow = (): Site => {
 patternOne(siteNow);
 byHand(siteNow);
 scheduling(siteNow);
-platforms(siteNow);
 rollouts(siteNow);
 badChanges(siteNow);
 failover(siteNow);
