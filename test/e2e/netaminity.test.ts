@@ -8,6 +8,7 @@ import { patternOne } from "./pattern-one.ts";
 import { rollouts } from "./rollouts.ts";
 import { scheduling } from "./scheduling.ts";
 import { twoClusters } from "./two-clusters.ts";
+import { upgrade } from "./upgrade.ts";
 
 let site: Site | undefined;
 
@@ -30,6 +31,7 @@ patternOne(siteNow);
 byHand(siteNow);
 scheduling(siteNow);
 rollouts(siteNow);
+upgrade(siteNow);
 badChanges(siteNow);
 failover(siteNow);
 twoClusters(siteNow);
