@@ -82,7 +82,7 @@ async function prepare(cluster: ControlPlane): Promise<string> {
   const file = await cluster.serviceAccountKubeconfig(system, "operator");
   const group = "rbac.authorization.k8s.io";
   const metadata = { name: "netaminity" };
-  const rules = [...rbac.cluster, ...rbac.namespaced, ...rbac.leaderElection, ...rbac.guard];
+  const rules = [...rbac.cluster, ...rbac.namespaced, ...rbac.leaderElection, ...rbac.clusterGuard];
   await cluster.apply([
     { apiVersion: `${group}/v1`, kind: "ClusterRole", metadata, rules },
     {

@@ -18,6 +18,8 @@ interface Group {
   setup: readonly string[];
   /** Needs network namespaces, cgroups and mounts of its own. */
   system: boolean;
+  /** Another Kubernetes than the newest that has to be installed. */
+  kubernetes?: string;
   /** A group that takes longer is stopped and counts as failed. */
   minutes: number;
 }
@@ -28,6 +30,7 @@ const groups: readonly Group[] = [
   { name: "tunnel", setup: ["peers"], system: false, minutes: 15 },
   { name: "chart", setup: ["cluster"], system: true, minutes: 6 },
   { name: "cluster", setup: ["cluster"], system: true, minutes: 12 },
+  { name: "oldest", setup: ["cluster"], system: true, kubernetes: "1.31", minutes: 6 },
   { name: "e2e", setup: ["cluster"], system: true, minutes: 25 },
 ];
 
@@ -80,7 +83,8 @@ async function runGroup(group: Group, asked: boolean): Promise<Counts> {
   }
   console.log(`== ${group.name}`);
   if (group.setup.length > 0) {
-    const setup = await runWithin(["scripts/setup", ...group.setup], { cwd: root, minutes: 30 });
+    const version = group.kubernetes === undefined ? [] : ["env", `NETAMINITY_KUBERNETES=${group.kubernetes}`];
+    const setup = await runWithin([...version, "scripts/setup", ...group.setup], { cwd: root, minutes: 30 });
     if (setup.code !== 0) {
       return refuse(group, `scripts/setup ${group.setup.join(" ")} failed`);
     }

@@ -9,6 +9,8 @@ export interface Backoff {
 export interface BackoffOptions {
   /** Bound of the first wait, milliseconds. */
   first: number;
+  /** Failures before it grows; default none. */
+  steady?: number;
   /** The bound never grows beyond this, milliseconds. */
   cap: number;
   /** From 0 to below 1, like Math.random. */
@@ -18,11 +20,11 @@ export interface BackoffOptions {
 /** Slower than doubling: after an outage of some seconds the next attempt should still come soon. */
 const growth = 1.5;
 
-export function makeBackoff({ first, cap, random }: BackoffOptions): Backoff {
+export function makeBackoff({ first, steady = 0, cap, random }: BackoffOptions): Backoff {
   let failures = 0;
   return {
     next() {
-      const bound = Math.min(cap, first * growth ** failures);
+      const bound = Math.min(cap, first * growth ** Math.max(0, failures - steady));
       if (bound < cap) failures += 1;
       return Math.floor(random() * bound);
     },

@@ -183,6 +183,8 @@ async function sendOnce({ credentials, metrics, userAgent }: KubeOptions, call: 
       redirect: call.path === undefined ? "error" : "manual",
       // The deadline above counts; Bun's own idle limit of five minutes would end quiet watches.
       timeout: false,
+      // A watch that is to replace a silent one must not get another connection that has been dead for as long.
+      ...(call.verb === "watch" ? { keepalive: false } : {}),
     });
     code = response.status;
     streams = call.verb === "watch" && response.ok;

@@ -4,7 +4,7 @@ import type { Kube } from "../kube/kube.ts";
 import { type LeaderTiming, type LeaseClient, leaseClient, runLeader } from "../kube/leader.ts";
 import type { Log } from "../log.ts";
 import type { OperatorMetrics } from "./metrics.ts";
-import { guardName, guardNamespace } from "./rbac.ts";
+import { clusterGuard, guardName } from "./rbac.ts";
 import { followRivals } from "./rivals.ts";
 import { createRunning } from "./running.ts";
 
@@ -96,8 +96,8 @@ export function startGuard(options: GuardOptions): Guard {
     tell();
     if (signal.aborted) return;
     if (release === undefined) return serve(place, signal);
-    const namespace = place === everywhere ? guardNamespace : place;
-    const client = leaseClient(kube, namespace, guardName);
+    const { name, namespace } = place === everywhere ? clusterGuard : { name: guardName, namespace: place };
+    const client = leaseClient(kube, namespace, name);
     const refusal = await refusalOf(client);
     if (refusal !== undefined) {
       // Roles that somebody made by hand for an earlier version: to stop serving for it would be worse.

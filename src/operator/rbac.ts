@@ -13,9 +13,13 @@ export interface PolicyRule {
 /** Name of the Lease by which replicas elect one, in the operator's own namespace. */
 export const leaseName = "netaminity-operator";
 
-/** Name of the Lease by which releases that would serve the same objects find each other, and where it is when those are of all namespaces. */
+/** Name of the Lease by which releases that would serve the same namespace find each other. */
 export const guardName = "netaminity-guard";
-export const guardNamespace = "kube-system";
+/**
+ * The same for those that would serve all namespaces, and where it is: in a namespace that every cluster has and that nobody can delete. Not kube-system, where some
+ * providers let nobody make a Role (https://github.com/cert-manager/cert-manager/issues/3713).
+ */
+export const clusterGuard = { name: "netaminity-guard-all", namespace: "default" };
 
 const rule = (resource: Resource, verbs: Verb[], subresource?: string): PolicyRule => ({
   apiGroups: [resource.group],
@@ -27,7 +31,10 @@ const rule = (resource: Resource, verbs: Verb[], subresource?: string): PolicyRu
 const childVerbs: Verb[] = ["get", "list", "watch", "create", "patch", "delete"];
 
 /** All that the operator may do; `npm run generate` writes it into the chart. */
-export const rbac: Record<"cluster" | "namespaced" | "platforms" | "guard" | "leaderElection", PolicyRule[]> = {
+export const rbac: Record<
+  "cluster" | "namespaced" | "platforms" | "guard" | "clusterGuard" | "leaderElection",
+  PolicyRule[]
+> = {
   /**
    * What is about no namespace and so needs a ClusterRole. A namespaced installation does without: it learns that a node is lost when
    * Kubernetes marks its pods.
@@ -59,10 +66,15 @@ export const rbac: Record<"cluster" | "namespaced" | "platforms" | "guard" | "le
    * slice (its admission plugin RestrictedEndpointsAdmission).
    */
   platforms: [rule(resources.endpointSlice, ["create"], "restricted")],
-  /** In every namespace that is served, or in kube-system when all are. */
+  /** In every namespace of `watchNamespaces`. */
   guard: [
     rule(resources.lease, ["create"]),
     { ...rule(resources.lease, ["get", "update"]), resourceNames: [guardName] },
+  ],
+  /** In the namespace of `clusterGuard` when all are served. */
+  clusterGuard: [
+    rule(resources.lease, ["create"]),
+    { ...rule(resources.lease, ["get", "update"]), resourceNames: [clusterGuard.name] },
   ],
   /** In the operator's own namespace. The name limits all but `create`, which RBAC cannot limit by name. */
   leaderElection: [

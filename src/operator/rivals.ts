@@ -3,7 +3,7 @@ import type { Kube } from "../kube/kube.ts";
 import type { Lease } from "../kube/leader.ts";
 import type { Log } from "../log.ts";
 import type { OperatorMetrics } from "./metrics.ts";
-import { guardName, guardNamespace } from "./rbac.ts";
+import { guardName } from "./rbac.ts";
 import { resources } from "./resources.ts";
 
 export interface RivalsOptions {
@@ -50,7 +50,7 @@ export function followRivals(options: RivalsOptions): Rivals {
   };
   const put = ({ metadata: { namespace = "", resourceVersion: version }, spec = {} }: Lease) => {
     // Seeing the same again is no sign of life.
-    if (namespace === guardNamespace || seen.get(namespace)?.version === version) return;
+    if (seen.get(namespace)?.version === version) return;
     clearTimeout(seen.get(namespace)?.timer);
     const { holderIdentity: holder = "", leaseDurationSeconds: seconds = 0 } = spec;
     if (holder === "" || holder === release) {

@@ -31,6 +31,8 @@ export interface OperatorOptions {
   leaseNamespace: string | undefined;
   version: string;
   log: Log;
+  /** Secrets of users that are watched, each by a request of its own; a smaller number for tests. */
+  maxSecretWatches?: number;
   /** Shorter times for tests. */
   timing?: {
     watch?: Partial<WatchTiming>;
@@ -80,7 +82,11 @@ export function startOperator(options: OperatorOptions): Operator {
     },
   };
   const caches: Caches = startCaches({ ...cacheOptions, namespaces: options.namespaces });
-  const secrets = createSecretWatches(cacheOptions, () => caches);
+  const { maxSecretWatches: maxWatches } = options;
+  const secrets = createSecretWatches(
+    { ...cacheOptions, ...(maxWatches === undefined ? {} : { maxWatches }) },
+    () => caches,
+  );
   // Replicas that wait for the lease probe too: the node that is lost may have run the leader, and its successor shall know at once
   // which pods were lost with it.
   const prober = createProber({

@@ -9,6 +9,7 @@ import "./spec.cases.ts";
 import "./encryption.cases.ts";
 import "./active.cases.ts";
 import "./placement.cases.ts";
+import "./apart.cases.ts";
 import "./ownership.cases.ts";
 import "./releases.cases.ts";
 import "./rest.cases.ts";
@@ -18,6 +19,7 @@ import "./faults.cases.ts";
 import "./doctor.cases.ts";
 import "./kubeconfig.cases.ts";
 import "./examples.cases.ts";
+import "./platforms.cases.ts";
 import "./process.cases.ts";
 
 stopPlaneAfterAll();

@@ -4,7 +4,7 @@ import { leaseName } from "../../src/operator/rbac.ts";
 import { resources } from "../../src/operator/resources.ts";
 import { startProcess } from "../support/process.ts";
 import { runPods } from "./kubelet.ts";
-import { conditionOf, makeTunnel } from "./objects.ts";
+import { conditionOf, makeProxy, makeSecret, makeTunnel } from "./objects.ts";
 import { type Site, startSite } from "./site.ts";
 
 const executable = new URL("../../dist/netaminity", import.meta.url).pathname;
@@ -47,6 +47,32 @@ describe("the executable as operator", () => {
     const lease = await site.objects.get(resources.lease, leaseName);
     expect(lease?.spec.holderIdentity ?? "").toBe("");
   }, 90_000);
+
+  test("follows hundreds of Secrets, each by a watch of its own", async () => {
+    await using site = await startSite("secrets");
+    const { objects } = site;
+    const names = Array.from({ length: 300 }, (_, i) => `s${i}`);
+    for (let from = 0; from < names.length; from += 20) {
+      await Promise.all(
+        names.slice(from, from + 20).flatMap((name) => [
+          objects.create(makeSecret(`${name}-key`)),
+          // Nothing runs, so that the operator and its watches are all that costs anything.
+          objects.create(makeProxy(name, { replicas: 0 })),
+        ]),
+      );
+    }
+    await using started = await startExecutable(site);
+    const metrics = async () => (await started.get("/metrics")).body;
+    const requests = 'netaminity_operator_api_requests_total{verb="watch",resource="secrets",code="200"}';
+    // One more for those of Tunnels.
+    await site.until("all watched", async () => (await metrics()).includes(`${requests} 301\n`), 60_000);
+    expect(await metrics()).not.toContain('verb="get",resource="secrets"');
+    await objects.patch(resources.proxy, "s299", { spec: { service: { port: 8001 } } });
+    await site.until(
+      "still at work",
+      async () => (await objects.get(resources.service, "s299"))?.spec.ports[0].port === 8001,
+    );
+  }, 150_000);
 
   test("follows more collections than Bun keeps requests open by default", async () => {
     await using site = await startSite("many");

@@ -1,6 +1,6 @@
 import { kubeconfigCredentials } from "../../src/kube/kubeconfig.ts";
 import { createLog } from "../../src/log.ts";
-import { guardNamespace, type PolicyRule, rbac } from "../../src/operator/rbac.ts";
+import { clusterGuard, type PolicyRule, rbac } from "../../src/operator/rbac.ts";
 import { type Operator, type OperatorOptions, startOperator } from "../../src/operator/run.ts";
 import type { PlanSettings } from "../../src/plan/observed.ts";
 import { type ControlPlane, waitFor } from "../support/cluster/index.ts";
@@ -113,7 +113,7 @@ export async function startSite(name: string, options: SiteOptions = {}): Promis
       await plane.api.request(`/api/v1/namespaces/${namespace}`, { method: "DELETE" });
       if (options.clusterWide === true) {
         await plane.kubectl(["delete", "clusterrole,clusterrolebinding", namespace, "--wait=false"]);
-        await plane.kubectl(["delete", "role,rolebinding", namespace, "-n", guardNamespace, "--wait=false"]);
+        await plane.kubectl(["delete", "role,rolebinding", namespace, "-n", clusterGuard.namespace, "--wait=false"]);
       }
     },
   };
@@ -125,10 +125,10 @@ async function grant(
   plane: ControlPlane,
   namespace: string,
   {
-    rules = [...rbac.namespaced, ...rbac.guard],
     leaderRules = rbac.leaderElection,
     clusterRules = rbac.cluster,
     clusterWide,
+    rules = clusterWide === true ? rbac.namespaced : [...rbac.namespaced, ...rbac.guard],
   }: SiteOptions,
 ): Promise<void> {
   const subject = { kind: "ServiceAccount", name: "operator", namespace };
@@ -154,9 +154,12 @@ async function grant(
   if (clusterWide === true) {
     const inSystem = (object: { metadata: object }) => ({
       ...object,
-      metadata: { ...object.metadata, name: namespace, namespace: guardNamespace },
+      metadata: { ...object.metadata, name: namespace, namespace: clusterGuard.namespace },
     });
-    await plane.apply([inSystem(role("Role", namespace, rbac.guard)), inSystem(binding("Role", namespace, namespace))]);
+    await plane.apply([
+      inSystem(role("Role", namespace, rbac.clusterGuard)),
+      inSystem(binding("Role", namespace, namespace)),
+    ]);
   }
 }
 

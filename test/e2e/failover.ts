@@ -1,6 +1,6 @@
 /** What fails, while consumers are at work on the Tunnel with one pair. */
 import { beforeEach, describe, expect, test } from "bun:test";
-import type { V1ContainerStatus } from "@kubernetes/client-node";
+import type { V1ContainerStatus, V1Pod } from "@kubernetes/client-node";
 import { type Fault, waitFor } from "../support/cluster/index.ts";
 import type { Impact } from "../support/e2e/impact.ts";
 import { nodeOf, podName } from "../support/e2e/kinds.ts";
@@ -152,6 +152,8 @@ async function untilWhole(site: Site): Promise<void> {
     await kinds.until("tunnel", "echo", { Ready: "True", Updated: "True" });
     await kinds.untilLive("echo-0", 2);
     const pods = await kinds.pods("proxy", "echo-0");
+    // A node that has booted reports its pods as they were, for a while.
+    if (!(await Promise.all(pods.map((pod) => answers(site, pod)))).every(Boolean)) return false;
     if (new Set(pods.map(nodeOf)).size === 2) return true;
     // Nothing moves a pod back after a drain: preferences count only when a pod is placed.
     const active = podName(await kinds.activePod("echo-0"));
@@ -159,6 +161,12 @@ async function untilWhole(site: Site): Promise<void> {
     if (standby !== undefined) await deletePod(site, standby);
     return false;
   });
+}
+
+async function answers(site: Site, { status }: V1Pod): Promise<boolean> {
+  const consumer = await site.consumerOn("cloud-1");
+  const { status: code } = await consumer.request({ url: `http://${status?.podIP}:8080/healthz`, timeout: 1000 });
+  return code === 200;
 }
 
 /** Kills the agent and waits until its kubelet has started it again. */

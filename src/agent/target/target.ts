@@ -99,9 +99,9 @@ class Target implements TargetCore, TargetRole {
   #pause = 0;
   #stopped = false;
   #waits = new Waits();
-  #lost: Backoff = makeBackoff({ first: 200, cap: 30_000, random: Math.random });
+  /** Another proxy takes over within two seconds: until then it is tried often. */
+  #lost: Backoff = makeBackoff({ first: 300, steady: 16, cap: 30_000, random: Math.random });
   #refused: Backoff = makeBackoff({ first: 4000, cap: 30_000, random: Math.random });
-
   constructor(options: TargetOptions) {
     const { log, metrics, endpoint, sendProxyProtocol } = options;
     this.#options = options;
