@@ -57,10 +57,9 @@ const defaultResync = 10 * 60_000;
 
 /** Starts the operator; it runs until `stop`, whatever the API server does. */
 export function startOperator(options: OperatorOptions): Operator {
-  const { log, timing = {} } = options;
+  const { log, timing = {}, credentials, settings, version } = options;
   const metrics = createOperatorMetrics();
-  const userAgent = `netaminity-operator/${options.version}`;
-  const kube = createKube({ credentials: options.credentials, metrics, userAgent, fieldManager });
+  const kube = createKube({ credentials, metrics, userAgent: `netaminity-operator/${version}`, fieldManager });
   const stopping = new AbortController();
   const { signal } = stopping;
   let queue: Queue | undefined;
@@ -107,7 +106,7 @@ export function startOperator(options: OperatorOptions): Operator {
   const lead = async (term: AbortSignal) => {
     const current = createQueue({ onDepth: (depth) => metrics.queueDepth.set(depth) });
     queue = current;
-    rollouts = createRollouts({ caches, settings: options.settings, metrics, wake: (key) => current.add(key) });
+    rollouts = createRollouts({ caches, settings, metrics, wake: (key) => current.add(key) });
     metrics.leader.set(1);
     guard = startGuard({
       ...{ kube, metrics, log, signal: term, namespaces: options.namespaces, release: options.leaseNamespace },
