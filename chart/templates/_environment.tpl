@@ -4,6 +4,16 @@
   value: {{ .Values.config.logLevel | quote }}
 - name: NETAMINITY_LOG_FORMAT
   value: {{ .Values.config.logFormat | quote }}
+{{- with .Values.config.agent.logLevel }}
+- name: NETAMINITY_AGENT_LOG_LEVEL
+  value: {{ . | quote }}
+{{- end }}
+{{- with .Values.config.agent.logFormat }}
+- name: NETAMINITY_AGENT_LOG_FORMAT
+  value: {{ . | quote }}
+{{- end }}
+- name: NETAMINITY_MAX_ROLLOUTS
+  value: {{ .Values.config.maxRollouts | toString | quote }}
 - name: NETAMINITY_WORKERS
   value: {{ .Values.config.workers | quote }}
 - name: NETAMINITY_AGENT_IMAGE

@@ -49,6 +49,14 @@ export function replicas(description: string) {
   return z.int().min(0).max(64).default(1).describe(description);
 }
 
+/** Absent means no: an object that its Tunnel made can so be paused by itself. */
+export const paused = z
+  .boolean()
+  .exactOptional()
+  .describe(
+    "Leave running pods as they are: no change of the spec, of the operator's settings or of its version replaces them. Replicas, failover and status go on.",
+  );
+
 /** For autoscalers, which ask for it through the scale subresource. */
 export const podSelector = z.string().exactOptional().describe("Label selector of the pods, as autoscalers read it.");
 

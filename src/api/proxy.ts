@@ -5,6 +5,7 @@ import {
   consumerService,
   drainTimeout,
   nameRule,
+  paused,
   podSelector,
   proxyEncryption,
   proxyService,
@@ -24,6 +25,7 @@ export const proxySpec = z
     encryption: proxyEncryption,
     acceptProxyProtocol,
     drainTimeout: drainTimeout(),
+    paused,
     podTemplate: podTemplate.exactOptional(),
   })
   .describe("What is wanted.");

@@ -5,6 +5,7 @@ import {
   encryption,
   endpoint,
   nameRule,
+  paused,
   podSelector,
   type Rule,
   replicas,
@@ -25,6 +26,7 @@ export const targetSpec = z
     ),
     sendProxyProtocol,
     drainTimeout: drainTimeout(),
+    paused,
     podTemplate: podTemplate.exactOptional(),
   })
   .describe("What is wanted.");

@@ -8,6 +8,7 @@ import {
   encryption,
   endpoint,
   nameRule,
+  paused,
   podSelector,
   proxyService,
   type Rule,
@@ -49,6 +50,7 @@ export const tunnelSpec = checked(
         "Whether everything between the proxy and target pods is encrypted (TLS 1.3). It is switched on and off under load without a cut: the target side encrypts before the proxy side refuses what is plain.",
       ),
       drainTimeout: drainTimeout(),
+      paused,
       proxy: proxySide.prefault({}),
       target: targetSide,
     })

@@ -82,13 +82,14 @@ function leaseNamespace({ leaderElectNamespace }: Settings, credentials: Credent
 function planSettings(settings: Settings): PlanSettings {
   return {
     ...(settings.proxyHost === undefined ? {} : { proxyHost: settings.proxyHost }),
+    maxRollouts: settings.maxRollouts,
     agent: {
       image: settings.agentImage,
       pullPolicy: settings.agentImagePullPolicy,
       pullSecrets: settings.agentImagePullSecrets ?? [],
       drainTimeout: Math.ceil(settings.drainTimeout / 1000),
-      logLevel: settings.logLevel,
-      logFormat: settings.logFormat,
+      logLevel: settings.agentLogLevel ?? settings.logLevel,
+      logFormat: settings.agentLogFormat ?? settings.logFormat,
     },
   };
 }

@@ -32,6 +32,23 @@ const settings = {
     "30s",
     "Time that streams of a proxy or target pod get to finish when the pod is stopped.",
   ),
+  agentLogLevel: optional(
+    oneOf(["debug", "info", "warn", "error"]),
+    "Least severe log lines of the proxy and target pods; the operator's own level when absent.",
+  ),
+  agentLogFormat: optional(
+    oneOf(["pretty", "json"]),
+    "Format of the log of the proxy and target pods; the operator's own when absent.",
+  ),
+  maxRollouts: withDefault(
+    text(
+      "NUMBER|PERCENT",
+      "a number from 1 to 9999, or a percentage from 1% to 100%",
+      /^([1-9]\d{0,3}|([1-9]\d?|100)%)$/,
+    ),
+    "10%",
+    "Proxies and Targets whose pods are replaced at the same time because of the operator's settings or version; at least 1.",
+  ),
   leaderElect: withDefault(boolean, "true", "Let only one of several operators work at a time."),
   leaderElectNamespace: optional(namespaceName, "Namespace of the Lease by which operators elect one.", {
     borrowedVariable: "POD_NAMESPACE",

@@ -8,6 +8,7 @@ import type {
 } from "@kubernetes/client-node";
 import type { PodTemplate } from "../api/pod-template.ts";
 import { apiGroup, healthPort as defaultHealthPort, previousSecretKey, secretKey, secretMountPath } from "../names.ts";
+import { hashOf } from "./applied.ts";
 import type { DesiredObject } from "./desired.ts";
 import { durationSeconds } from "./duration.ts";
 import { childMetadata, type Owner, podLabels } from "./metadata.ts";
@@ -24,6 +25,12 @@ export const agentContainer = "agent";
  * have heard of the deletion, a Target needs a moment to find the next proxy pod, and a target pod's successor one to start.
  */
 const leaveSeconds = 8;
+
+/** Hashes of the part of the spec and of the pod template from which a Deployment was made: whose change a difference is, the user's or the operator's. */
+export const wishAnnotation = `${apiGroup}/wish`;
+export const podsAnnotation = `${apiGroup}/pods`;
+/** `taken`: its latest change of pods holds one of the places of `maxRollouts` until it is done. */
+export const rolloutAnnotation = `${apiGroup}/rollout`;
 
 /** Seconds between the end of the drain and SIGKILL: time to say goodbye and exit. */
 const exitAllowance = 15;
@@ -55,6 +62,8 @@ export interface Workload {
   template: PodTemplate;
   /** Listening ports besides the health port. */
   ports: readonly { name: string; port: number }[];
+  /** What of the owner's spec its pods follow from; a field that is added later is left out while it has its default. */
+  wish: object;
   /** Settings of the role by environment variable. */
   environment: Record<string, string>;
 }
@@ -64,26 +73,29 @@ export function encryptionSetting(encryption: "off" | "optional" | "required"): 
   return encryption === "required" ? { NETAMINITY_ENCRYPTION: encryption } : {};
 }
 
-export function deployment(workload: Workload, agent: AgentSettings): V1Deployment & DesiredObject {
+/** A Deployment with what `pace` needs to know of it. */
+export type AgentDeployment = V1Deployment &
+  DesiredObject & { metadata: { annotations: Record<string, string> }; spec: V1DeploymentSpec };
+
+export function deployment(workload: Workload, agent: AgentSettings): AgentDeployment {
   const { owner, name, selector, rollout } = workload;
   const ownLabels = { ...workload.labels, ...selector };
   const { labels, annotations, healthPort = defaultHealthPort } = workload.template;
+  const template = {
+    metadata: {
+      labels: podLabels(ownLabels, labels),
+      annotations: { ...annotations, [healthPortAnnotation]: `${healthPort}` },
+    },
+    spec: podSpec(workload, agent),
+  };
   return {
     apiVersion: "apps/v1",
     kind: "Deployment",
-    metadata: childMetadata(owner, name, ownLabels),
-    spec: {
-      ...rollout,
-      revisionHistoryLimit: 2,
-      selector: { matchLabels: selector },
-      template: {
-        metadata: {
-          labels: podLabels(ownLabels, labels),
-          annotations: { ...annotations, [healthPortAnnotation]: `${healthPort}` },
-        },
-        spec: podSpec(workload, agent),
-      },
+    metadata: {
+      ...childMetadata(owner, name, ownLabels),
+      annotations: { [wishAnnotation]: hashOf(workload.wish), [podsAnnotation]: hashOf(template) },
     },
+    spec: { ...rollout, revisionHistoryLimit: 2, selector: { matchLabels: selector }, template },
   };
 }
 

@@ -20,7 +20,7 @@ export function pairProxy(
   index: number,
   encryption: PairEncryption["proxy"],
 ): DesiredObject & Pick<ProxyResource, "spec"> {
-  const { podTemplate: shared, drainTimeout, proxy } = tunnel.spec;
+  const { podTemplate: shared, drainTimeout, paused, proxy } = tunnel.spec;
   const { nodePort, ...proxyService } = proxy.proxyService;
   const podTemplate = overridden(shared, proxy.podTemplate);
   return {
@@ -34,6 +34,7 @@ export function pairProxy(
       encryption,
       acceptProxyProtocol: proxy.acceptProxyProtocol,
       ...(drainTimeout !== undefined && { drainTimeout }),
+      ...(paused === true && { paused }),
       ...(podTemplate !== undefined && { podTemplate: withDefaults(podTemplate) }),
     },
   };
@@ -46,7 +47,7 @@ export function pairTarget(
   proxyEndpoint: string,
   encryption: PairEncryption["target"],
 ): DesiredObject & Pick<TargetResource, "spec"> {
-  const { podTemplate: shared, drainTimeout, target } = tunnel.spec;
+  const { podTemplate: shared, drainTimeout, paused, target } = tunnel.spec;
   const podTemplate = overridden(shared, target.podTemplate);
   return {
     apiVersion: groupVersion,
@@ -60,6 +61,7 @@ export function pairTarget(
       encryption,
       sendProxyProtocol: target.sendProxyProtocol,
       ...(drainTimeout !== undefined && { drainTimeout }),
+      ...(paused === true && { paused }),
       ...(podTemplate !== undefined && { podTemplate: withDefaults(podTemplate) }),
     },
   };

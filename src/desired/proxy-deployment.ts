@@ -23,6 +23,7 @@ export function proxyDeployment(proxy: ProxyResource, agent: AgentSettings) {
       secretName: secretRef.name,
       drainTimeout,
       template,
+      wish: { secretRef, drainTimeout, acceptProxyProtocol, template, ...encryptionSetting(encryption) },
       ports: [
         { name: "rendezvous", port: rendezvousPort },
         { name: "consumers", port: consumerPort },

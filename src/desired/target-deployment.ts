@@ -31,6 +31,15 @@ export function targetDeployment(target: TargetResource, agent: AgentSettings) {
       secretName: secretRef.name,
       drainTimeout,
       template,
+      wish: {
+        secretRef,
+        endpoint,
+        proxyEndpoint,
+        sendProxyProtocol,
+        drainTimeout,
+        template,
+        ...encryptionSetting(encryption),
+      },
       ports: [],
       environment: {
         NETAMINITY_PROXY_ENDPOINT: proxyEndpoint,

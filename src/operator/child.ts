@@ -18,6 +18,12 @@ export interface ChildWriter {
     desired: DesiredObject,
     signal: AbortSignal,
   ): Promise<ApplyFailure | undefined>;
+  /** Puts the given fields of a child right, lets all others be, and makes nothing. */
+  adjust(
+    owner: { metadata: { uid: string } },
+    part: DesiredObject,
+    signal: AbortSignal,
+  ): Promise<ApplyFailure | undefined>;
 }
 
 export function createChildWriter(kube: Kube, caches: Caches): ChildWriter {
@@ -37,6 +43,25 @@ export function createChildWriter(kube: Kube, caches: Caches): ChildWriter {
         }
       }
       return undefined;
+    },
+    async adjust(owner, part, signal) {
+      const live = caches.storeOf(part)?.get(part.metadata.namespace, part.metadata.name);
+      if (live === undefined || !isControlledBy(live, owner) || isAsWanted(part, live)) {
+        return undefined;
+      }
+      const { namespace, name } = part.metadata;
+      // With the uid: what has taken its place is made anew by the next pass.
+      const body = { ...part, metadata: { uid: live.metadata.uid } };
+      try {
+        const call = { resource: resourceOf(part), namespace, name, body, signal };
+        takeIn(caches, await kube.mergePatch<CachedObject>(call));
+        return undefined;
+      } catch (error) {
+        if (error instanceof RefusedError) {
+          return refusal(part, error);
+        }
+        throw error;
+      }
     },
     async apply(owner, desired, signal) {
       const live = await find(kube, caches, desired, signal);

@@ -18,6 +18,8 @@ export interface Executor {
   createAll(wanted: readonly DesiredObject[], signal: AbortSignal): Promise<ApplyFailure[]>;
   /** Writes the children that are not as wanted and returns those that the API server or our ownership check refused. */
   applyAll(owner: Owner, wanted: readonly DesiredObject[], signal: AbortSignal): Promise<ApplyFailure[]>;
+  /** Puts parts of children right whose other fields stay as they are. */
+  adjustAll(owner: Owner, parts: readonly DesiredObject[], signal: AbortSignal): Promise<ApplyFailure[]>;
   /** Deletes what is no longer wanted, if it still is the object that was looked at. Returns what the API server refused. */
   removeAll(unwanted: readonly ObjectRef[], signal: AbortSignal): Promise<ApplyFailure[]>;
   /** Writes the status, unless it is there already. */
@@ -30,6 +32,7 @@ export function createExecutor(kube: Kube, caches: Caches): Executor {
   return {
     createAll: (wanted, signal) => failuresOf(wanted, (desired) => children.create(desired, signal)),
     applyAll: (owner, wanted, signal) => failuresOf(wanted, (desired) => children.apply(owner, desired, signal)),
+    adjustAll: (owner, parts, signal) => failuresOf(parts, (part) => children.adjust(owner, part, signal)),
     async removeAll(unwanted, signal) {
       const failures: ApplyFailure[] = [];
       for (const object of unwanted) {

@@ -49,6 +49,12 @@ export function createOperatorMetrics() {
       labelNames: ["reason"] as const,
       registers,
     }),
+    rollouts: new Gauge({
+      name: "netaminity_operator_rollouts",
+      help: "Proxies and Targets whose pods are being changed now (changing), or wait for that (waiting) because config.maxRollouts others are.",
+      labelNames: ["state"] as const,
+      registers,
+    }),
     leader: new Gauge({
       name: "netaminity_operator_leader",
       help: "1 while this replica reconciles, else 0.",

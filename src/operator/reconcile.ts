@@ -1,5 +1,5 @@
 import type { EventRecorder } from "../kube/events.ts";
-import type { ApplyFailure } from "../plan/observed.ts";
+import type { ApplyFailure, Turn } from "../plan/observed.ts";
 import type { EventNote, Plan } from "../plan/plan.ts";
 import { planProxy } from "../plan/proxy.ts";
 import { planTarget } from "../plan/target.ts";
@@ -7,12 +7,15 @@ import { planTunnel } from "../plan/tunnel.ts";
 import type { Executor, Owner } from "./execute.ts";
 import { gatherProxy, gatherTarget, gatherTunnel, type Sources } from "./gather.ts";
 import type { CachedProxy, CachedTarget, CachedTunnel } from "./keep.ts";
+import type { Rollouts } from "./rollouts.ts";
 import { type Key, parseKey } from "./watches.ts";
 
 export interface ReconcileOptions {
   sources: Sources;
   executor: Executor;
   events: EventRecorder;
+  /** Who may change running pods because of the operator's settings; absent: all at once. */
+  rollouts?: Pick<Rollouts, "take" | "done">;
 }
 
 /** What a reconcile asks of the queue: milliseconds until the next look without a change; absent: none. */
@@ -27,10 +30,11 @@ const unwatchedSecretPause = 30_000;
 export function createReconcile(
   options: ReconcileOptions,
 ): (key: Key, signal: AbortSignal) => Promise<ReconcileResult> {
-  const { sources } = options;
+  const { sources, rollouts } = options;
   const { caches, secrets } = sources;
-  return async (key, signal) => {
+  const pass = async (key: Key, turn: Turn | undefined, signal: AbortSignal): Promise<ReconcileResult> => {
     const { kind, namespace, name } = parseKey(key);
+    const paced = turn === undefined ? {} : { turn };
     switch (kind) {
       case "Tunnel": {
         const tunnel = living(caches.tunnels.get(namespace, name));
@@ -43,7 +47,13 @@ export function createReconcile(
         const result =
           proxy === undefined
             ? {}
-            : await runPass(options, proxy, await gatherProxy(proxy, sources, signal), planProxy, signal);
+            : await runPass(
+                options,
+                proxy,
+                { ...(await gatherProxy(proxy, sources, signal)), ...paced },
+                planProxy,
+                signal,
+              );
         return soonerFor(proxy, result, secrets);
       }
       case "Target": {
@@ -51,9 +61,23 @@ export function createReconcile(
         const result =
           target === undefined
             ? {}
-            : await runPass(options, target, await gatherTarget(target, sources, signal), planTarget, signal);
+            : await runPass(
+                options,
+                target,
+                { ...(await gatherTarget(target, sources, signal)), ...paced },
+                planTarget,
+                signal,
+              );
         return soonerFor(target, result, secrets);
       }
+    }
+  };
+  return async (key, signal) => {
+    const turn = rollouts?.take(key);
+    try {
+      return await pass(key, turn, signal);
+    } finally {
+      rollouts?.done(key);
     }
   };
 }
@@ -75,6 +99,7 @@ async function runPass<Input extends { failures: readonly ApplyFailure[] }, Stat
   const failures = [
     ...(await executor.createAll(plan.create, signal)),
     ...(await executor.applyAll(owner, plan.apply, signal)),
+    ...(await executor.adjustAll(owner, plan.hold ?? [], signal)),
   ];
   const found = failures.length === 0 ? plan : decide({ ...input, failures });
   const left = await executor.removeAll(found.remove, signal);

@@ -17,6 +17,7 @@ import { createOperatorMetrics, type OperatorMetrics } from "./metrics.ts";
 import { createProber, type Prober, type ProbeTiming } from "./prober.ts";
 import { leaseName } from "./rbac.ts";
 import { createReconcile } from "./reconcile.ts";
+import { createRollouts, type Rollouts } from "./rollouts.ts";
 import { createSecretWatches, type SecretWatches } from "./secret-watches.ts";
 import { type Key, keyFor, keysOf, parseKey } from "./watches.ts";
 
@@ -56,27 +57,24 @@ const defaultResync = 10 * 60_000;
 
 /** Starts the operator; it runs until `stop`, whatever the API server does. */
 export function startOperator(options: OperatorOptions): Operator {
-  const { log, timing = {} } = options;
+  const { log, timing = {}, credentials, settings, version } = options;
   const metrics = createOperatorMetrics();
-  const kube = createKube({
-    credentials: options.credentials,
-    metrics,
-    userAgent: `netaminity-operator/${options.version}`,
-    fieldManager,
-  });
+  const kube = createKube({ credentials, metrics, userAgent: `netaminity-operator/${version}`, fieldManager });
   const stopping = new AbortController();
   const { signal } = stopping;
   let queue: Queue | undefined;
   let isOverdue = false;
+  let rollouts: Rollouts | undefined;
 
   const cacheOptions = {
     kube,
     metrics,
     log,
     signal,
-    ...(timing.watch === undefined ? {} : { timing: timing.watch }),
+    timing: timing.watch ?? {},
     onChange: (change: Parameters<typeof keysOf>[0], origin: Parameters<typeof keysOf>[1]) => {
       followSecrets(secrets, change);
+      rollouts?.onChange(change);
       for (const key of keysOf(change, origin, caches)) {
         queue?.add(key);
       }
@@ -108,6 +106,7 @@ export function startOperator(options: OperatorOptions): Operator {
   const lead = async (term: AbortSignal) => {
     const current = createQueue({ onDepth: (depth) => metrics.queueDepth.set(depth) });
     queue = current;
+    rollouts = createRollouts({ caches, settings, metrics, wake: (key) => current.add(key) });
     metrics.leader.set(1);
     guard = startGuard({
       ...{ kube, metrics, log, signal: term, namespaces: options.namespaces, release: options.leaseNamespace },
@@ -123,10 +122,11 @@ export function startOperator(options: OperatorOptions): Operator {
       watchTiming: timing.watch,
     });
     try {
-      const context = { kube, caches, secrets, prober, metrics, guard, queue: current, term };
+      const context = { kube, caches, secrets, prober, metrics, guard, rollouts, queue: current, term };
       await Promise.all([work({ ...options, ...context }), guard.done]);
     } finally {
       queue = undefined;
+      rollouts = undefined;
       guard = undefined;
       metrics.leader.set(0);
     }
@@ -186,6 +186,7 @@ interface WorkOptions extends OperatorOptions {
   prober: Prober;
   metrics: OperatorMetrics;
   guard: Guard;
+  rollouts: Rollouts;
   queue: Queue;
   term: AbortSignal;
 }
@@ -198,6 +199,7 @@ async function work({
   prober,
   metrics,
   guard,
+  rollouts,
   queue,
   term,
   log,
@@ -207,6 +209,7 @@ async function work({
 }: WorkOptions): Promise<void> {
   const reconcile = createReconcile({
     sources: { caches, secrets, probes: prober, settings },
+    rollouts,
     executor: createExecutor(kube, caches),
     events: createEventRecorder({ kube, metrics, log, controller: `${apiGroup}/operator`, instance: hostname() }),
   });

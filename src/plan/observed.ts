@@ -118,6 +118,8 @@ export interface ApplyFailure {
 export interface PlanSettings {
   /** Host name or address under which nodes are reachable from Targets, for rendezvous Services of type NodePort. */
   proxyHost?: string;
+  /** Proxies and Targets whose pods are replaced at once because of these settings: a number, or a percentage of all. Absent: 10%. */
+  maxRollouts?: string;
   agent: {
     image: string;
     pullPolicy: "Always" | "IfNotPresent" | "Never";
@@ -141,6 +143,14 @@ interface CommonInput {
   failures: readonly ApplyFailure[];
 }
 
+/** May an object's running pods be replaced because of the operator's settings or version? `free` holds no place: they cannot run anyway. */
+export type Turn = { kind: "granted" } | { kind: "free" } | { kind: "wait"; message: string };
+
+interface PacedInput extends CommonInput {
+  /** Absent: nobody paces. */
+  turn?: Turn;
+}
+
 export interface TunnelInput extends CommonInput {
   tunnel: TunnelResource;
   /** The object named `tunnelSecretName(tunnel)`, whoever owns it. */
@@ -155,7 +165,7 @@ export interface TunnelInput extends CommonInput {
   leftPairs: readonly (ProxyResource | TargetResource)[];
 }
 
-export interface ProxyInput extends CommonInput {
+export interface ProxyInput extends PacedInput {
   proxy: ProxyResource;
   /** The Secret that `spec.secretRef` names. */
   secret: ObservedSecret | undefined;
@@ -172,7 +182,7 @@ export interface ProxyInput extends CommonInput {
   takenNodes: readonly string[];
 }
 
-export interface TargetInput extends CommonInput {
+export interface TargetInput extends PacedInput {
   target: TargetResource;
   /** The Secret that `spec.secretRef` names. */
   secret: ObservedSecret | undefined;

@@ -29,6 +29,8 @@ export interface Plan<Status> {
    */
   create: readonly DesiredObject[];
   apply: readonly DesiredObject[];
+  /** Parts of children whose other fields stay as they are for now: what is otherwise is put right by a merge patch, and nothing is made. */
+  hold?: readonly DesiredObject[];
   /**
    * Children (and lost pods) to delete, guarded by their uid; the planner has checked that they are ours. After a pass with failures
    * the second plan's list counts: it spares what the refused objects were to replace.

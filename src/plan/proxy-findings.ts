@@ -6,6 +6,7 @@ import { type Attempt, parseAttempt } from "./attempt.ts";
 import { type Endpoint, rendezvousEndpoint } from "./endpoint.ts";
 import type { ObservedDeployment, ObservedPod, ProxyInput } from "./observed.ts";
 import { ownedBy } from "./ownership.ts";
+import { type Paced, pace } from "./pace.ts";
 import { isLive, isReady, isStaying, workloadOf } from "./pods.ts";
 
 /** What was concluded from the observations; everything else follows from it. */
@@ -16,6 +17,8 @@ export interface ProxyFindings {
   /** Pods that carry a session, as far as is known. */
   servingPods: ObservedPod[];
   newestRevision: string | undefined;
+  /** What becomes of the Deployment. */
+  paced: Paced;
   choice: ActivePodChoice;
   former: FormerPod | undefined;
   endpoint: Endpoint;
@@ -49,6 +52,7 @@ export function findingsOf(input: ProxyInput): ProxyFindings {
   const service = ownedBy(proxy, input.services).find(({ metadata }) => metadata.name === rendezvous);
   return {
     deployment,
+    paced: pace(proxy, proxyDeployment(proxy, input.settings.agent), deployment, input.turn),
     pods: workload.pods.filter(isStaying),
     livePods: workload.pods.filter((pod) => isLive(pod, nodes)),
     servingPods: workload.pods.filter((pod) => isReady(pod) && !(canProbe && isSilent(pod, probes))),

@@ -1,7 +1,5 @@
 import type { ProxyResource, ProxyStatus } from "../api/proxy.ts";
-import { isApplied } from "../desired/applied.ts";
 import { selectorOf, selectorText } from "../desired/pod-template.ts";
-import { proxyDeployment } from "../desired/proxy-deployment.ts";
 import { nextAttempt } from "./attempt.ts";
 import { bad, firstObjection, good, nextConditions, type Verdict } from "./conditions.ts";
 import type { ProxyInput } from "./observed.ts";
@@ -84,12 +82,12 @@ function connection({ servingPods, endpoint }: ProxyFindings, ready: Verdict): V
 }
 
 function updated(input: ProxyInput, findings: ProxyFindings): Verdict {
-  const { deployment, pods, newestRevision } = findings;
-  const isWanted = isApplied(proxyDeployment(input.proxy, input.settings.agent), deployment);
+  const { deployment, paced, pods, newestRevision } = findings;
+  if (paced.waits !== undefined) return paced.waits;
   const newest = pods.filter((pod) => isNewest(pod, newestRevision));
   const running = newest.filter((pod) => runningContainer(pod) !== undefined);
   return rolledOut(
-    isWanted ? deployment : undefined,
+    paced.isMade ? deployment : undefined,
     { wanted: input.proxy.spec.replicas, newest: running.length, all: pods.length },
     podsFailing(newest) ?? withoutSession(findings) ?? deploymentFailing(deployment),
   );

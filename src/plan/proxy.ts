@@ -1,13 +1,13 @@
 import type { ProxyStatus } from "../api/proxy.ts";
 import { proxyConsumerService } from "../desired/consumer-service.ts";
 import { type ActiveEndpoint, endpointSlices } from "../desired/endpoint-slice.ts";
-import { proxyDeployment } from "../desired/proxy-deployment.ts";
 import { rendezvousService } from "../desired/rendezvous-service.ts";
 import { attemptText, attemptTime } from "./attempt.ts";
 import { transitionEvents } from "./conditions.ts";
 import { asFormerPair } from "./former-pair.ts";
 import type { ProxyInput } from "./observed.ts";
 import { refOf, unwanted } from "./ownership.ts";
+import { askAgain } from "./pace.ts";
 import type { DesiredObject, EventNote, Plan } from "./plan.ts";
 import { addressesOf, runningContainer } from "./pods.ts";
 import { findingsOf, type ProxyFindings } from "./proxy-findings.ts";
@@ -24,20 +24,22 @@ export function planProxy(given: ProxyInput): Plan<ProxyStatus> {
     rendezvousService(proxy),
     ...endpointSlices(proxy, activeEndpoint(findings)),
     ...(consumerService === undefined ? [] : [consumerService]),
-    proxyDeployment(proxy, input.settings.agent),
+    ...findings.paced.apply,
   ];
+  const { hold } = findings.paced;
   const observed = [...input.deployments, ...input.services, ...input.endpointSlices];
   const status = proxyStatus(input, findings);
   return {
     create: [],
     apply,
+    hold,
     remove: [
-      ...unwanted(proxy, observed, apply, failures),
+      ...unwanted(proxy, observed, [...apply, ...hold], failures),
       ...findings.choice.silent.map((pod) => refOf(pod, proxy.metadata.namespace)),
     ],
     status,
     events: [...activeEvents(findings), ...transitionEvents(proxy.status?.conditions, status.conditions)],
-    ...sooner(retryPause(failures), findings.choice.lookAgain),
+    ...sooner(sooner(retryPause(failures), findings.choice.lookAgain), askAgain(findings.paced)),
   };
 }
 

@@ -27,6 +27,15 @@ export const reasons = {
       "Updated: pods of an older revision are still there, or the newest ones do not run yet; of a Tunnel also: one side of a pair has to wait for the other before it switches encryption.",
     todo: "Wait; when it lasts, read Ready and the pods' events.",
   },
+  WaitingForOthers: {
+    means:
+      "Updated: the operator's settings or version ask for other pods, and as many other Proxies and Targets as config.maxRollouts allows are being changed now, or another one of the same Tunnel.",
+    todo: "Wait. When it lasts, correct the ones whose Updated is False for another reason, or pause them (spec.paused): each of them holds a place.",
+  },
+  Paused: {
+    means: "Updated: spec.paused is set, and the pods are not what they would be without it.",
+    todo: "Remove spec.paused when the pods may be replaced.",
+  },
   NoSessionAfterChange: {
     means:
       "Updated of a Proxy: pods of the newest revision run, but no target gets a session with them, so pods of the older revision go on serving consumers. It is tried again, after pauses of 30 s to 5 min.",

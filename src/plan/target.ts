@@ -1,14 +1,14 @@
 import type { TargetStatus } from "../api/target.ts";
-import { isApplied } from "../desired/applied.ts";
 import { selectorOf, selectorText } from "../desired/pod-template.ts";
 import { targetDeployment } from "../desired/target-deployment.ts";
 import { bad, firstObjection, good, nextConditions, transitionEvents, type Verdict } from "./conditions.ts";
 import { asFormerPair } from "./former-pair.ts";
 import type { ObservedDeployment, ObservedPod, TargetInput } from "./observed.ts";
 import { ownedBy, unwanted } from "./ownership.ts";
+import { askAgain, pace } from "./pace.ts";
 import type { Plan } from "./plan.ts";
 import { isNewest, isOnReadyNode, isReady, isStaying, runningContainer, workloadOf } from "./pods.ts";
-import { retryPause } from "./retry.ts";
+import { retryPause, sooner } from "./retry.ts";
 import { rolledOut } from "./rollout.ts";
 import { deploymentFailing, notRemoved, podsFailing, refused, secretUnusable } from "./workload-checks.ts";
 
@@ -18,6 +18,7 @@ export function planTarget(given: TargetInput): Plan<TargetStatus> {
   const { target, failures, now } = input;
   const wanted = targetDeployment(target, input.settings.agent);
   const deployment = ownedBy(target, input.deployments).find(({ metadata }) => metadata.name === wanted.metadata.name);
+  const paced = pace(target, wanted, deployment, input.turn);
   const workload = workloadOf(deployment, input.replicaSets, input.pods);
   const pods = workload.pods.filter(isStaying);
   // What ran on a lost node says no more whether it has a session.
@@ -33,8 +34,9 @@ export function planTarget(given: TargetInput): Plan<TargetStatus> {
         "Updated",
         refused(failures) ??
           notRemoved(failures) ??
+          paced.waits ??
           rolledOut(
-            isApplied(wanted, deployment) ? deployment : undefined,
+            paced.isMade ? deployment : undefined,
             { wanted: target.spec.replicas, newest: newest.filter(hasSession).length, all: pods.length },
             podsFailing(newest) ?? deploymentFailing(deployment),
           ),
@@ -44,7 +46,8 @@ export function planTarget(given: TargetInput): Plan<TargetStatus> {
   );
   return {
     create: [],
-    apply: [wanted],
+    apply: paced.apply,
+    hold: paced.hold,
     remove: unwanted(target, input.deployments, [wanted], failures),
     status: {
       observedGeneration: generation,
@@ -55,7 +58,7 @@ export function planTarget(given: TargetInput): Plan<TargetStatus> {
       selector: selectorText(selectorOf("target", target.metadata.name)),
     },
     events: transitionEvents(target.status?.conditions, conditions),
-    ...retryPause(failures),
+    ...sooner(retryPause(failures), askAgain(paced)),
   };
 }
 

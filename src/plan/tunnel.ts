@@ -11,6 +11,7 @@ import type { ObservedObject, TunnelInput } from "./observed.ts";
 import { isControlledBy, isOrphanOf, ownedBy, unwanted } from "./ownership.ts";
 import { type Pair, pairStatus, pairsOf } from "./pairs.ts";
 import type { DesiredObject, Plan } from "./plan.ts";
+import type { Reason } from "./reasons.ts";
 import { retryPause } from "./retry.ts";
 import { notRemoved, refused, secretUnusable } from "./workload-checks.ts";
 
@@ -93,6 +94,18 @@ function pairCount(pairs: readonly Pair[]): string {
   return pairs.length === 1 ? `${ready} of 1 pair carries traffic` : `${ready} of ${pairs.length} pairs carry traffic`;
 }
 
+/** Why nothing is being changed though something is wanted: all that is left of it waits. */
+function heldBack(pairs: readonly Pair[]) {
+  const open = pairs.flatMap(({ index, proxy, target }) =>
+    [proxy, target].flatMap((object) => {
+      const updated = object?.status?.conditions.find(({ type }) => type === "Updated");
+      return updated === undefined || updated.status === "True" ? [] : [{ ...updated, index }];
+    }),
+  );
+  const waits: readonly string[] = ["WaitingForOthers", "Paused"] satisfies Reason[];
+  return open.every(({ reason }) => waits.includes(reason)) ? open[0] : undefined;
+}
+
 function updated({ tunnel, services }: TunnelInput, pairs: readonly Pair[]): Verdict {
   const wantedService = tunnelConsumerService(tunnel);
   const service = ownedBy(tunnel, services).find(({ metadata }) => metadata.name === wantedService.metadata.name);
@@ -101,6 +114,8 @@ function updated({ tunnel, services }: TunnelInput, pairs: readonly Pair[]): Ver
     return good("UpToDate", "all pods and Services are up to date");
   }
   const counted = `${current} of ${pairs.length} pairs are up to date`;
+  const held = heldBack(pairs);
+  if (held !== undefined) return bad(held.reason as Reason, `${counted}; pair ${held.index}: ${held.message}`);
   const switching = pairs.find((pair) => pair.switching !== undefined);
   return bad(
     "RollingOut",

@@ -55,6 +55,7 @@ describe("the chart with its default values", () => {
       NETAMINITY_DRAIN_TIMEOUT: "30s",
       NETAMINITY_LOG_FORMAT: "json",
       NETAMINITY_LOG_LEVEL: "info",
+      NETAMINITY_MAX_ROLLOUTS: "10%",
       NETAMINITY_WORKERS: "4",
       POD_NAMESPACE: { fieldRef: { fieldPath: "metadata.namespace" } },
     });
@@ -78,6 +79,8 @@ describe("values", () => {
           watchNamespaces: ["a", "b"],
           workers: 9,
           logLevel: "debug",
+          agent: { logLevel: "warn", logFormat: "pretty" },
+          maxRollouts: 3,
           logFormat: "pretty",
         },
         agent: {
@@ -94,6 +97,9 @@ describe("values", () => {
       NETAMINITY_DRAIN_TIMEOUT: "2m",
       NETAMINITY_LOG_FORMAT: "pretty",
       NETAMINITY_LOG_LEVEL: "debug",
+      NETAMINITY_AGENT_LOG_LEVEL: "warn",
+      NETAMINITY_AGENT_LOG_FORMAT: "pretty",
+      NETAMINITY_MAX_ROLLOUTS: "3",
       NETAMINITY_NAMESPACE: "a,b",
       NETAMINITY_PROXY_HOST: "2001:db8::1",
       NETAMINITY_WORKERS: "9",

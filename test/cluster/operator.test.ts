@@ -13,6 +13,7 @@ import "./apart.cases.ts";
 import "./ownership.cases.ts";
 import "./releases.cases.ts";
 import "./rest.cases.ts";
+import "./rollouts.cases.ts";
 import "./rights.cases.ts";
 import "./faults.cases.ts";
 import "./doctor.cases.ts";

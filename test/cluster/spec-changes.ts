@@ -246,4 +246,22 @@ export const tunnelChanges: Record<string, SpecChange> = {
     shows: (s) => s.spec.type,
     as: "ClusterIP",
   },
+  paused: {
+    change: { paused: true },
+    child: [resources.proxy, "web-1"],
+    shows: (p) => p.spec.paused,
+    as: true,
+  },
+  "paused, of the targets": {
+    change: {},
+    child: [resources.target, "web-1"],
+    shows: (t) => t.spec.paused,
+    as: true,
+  },
+  "paused no more": {
+    change: { paused: null },
+    child: [resources.target, "web-1"],
+    shows: (t) => t.spec.paused,
+    as: undefined,
+  },
 };

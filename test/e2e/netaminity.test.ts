@@ -9,6 +9,7 @@ import { placement } from "./placement.ts";
 import { rollouts } from "./rollouts.ts";
 import { scheduling } from "./scheduling.ts";
 import { twoClusters } from "./two-clusters.ts";
+import { upgrade } from "./upgrade.ts";
 
 let site: Site | undefined;
 
@@ -31,6 +32,7 @@ patternOne(siteNow);
 byHand(siteNow);
 scheduling(siteNow);
 rollouts(siteNow);
+upgrade(siteNow);
 badChanges(siteNow);
 failover(siteNow);
 placement(siteNow);

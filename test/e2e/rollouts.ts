@@ -112,14 +112,14 @@ export function rollouts(siteNow: () => Site): void {
 }
 
 /** Until all pods are of the new revision and the last of the old ones has gone. */
-async function untilRolled({ kinds }: Site, tunnel: TunnelName): Promise<void> {
+export async function untilRolled({ kinds }: Site, tunnel: TunnelName): Promise<void> {
   await kinds.until("tunnel", tunnel, { Ready: "True", Updated: "True" }, 90_000);
   await kinds.untilNoneLeave("tunnel", tunnel);
 }
 
 /** Until the operator has changed the pods to that image: a Tunnel's own conditions cannot know before it does. */
-async function untilImage({ cluster }: Site, tunnel: TunnelName, image: string): Promise<void> {
-  await waitFor(`pods of ${tunnel} with image ${image}`, { deadline: 90_000, interval: 250 }, async () => {
+export async function untilImage({ cluster }: Pick<Site, "cluster">, tunnel: TunnelName, image: string): Promise<void> {
+  await waitFor(`pods of ${tunnel} with image ${image}`, { deadline: 150_000, interval: 250 }, async () => {
     const pods = await podsOf(cluster, tunnel);
     return pods.length > 0 && pods.every((pod) => pod.spec?.containers[0]?.image === image);
   });

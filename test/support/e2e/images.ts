@@ -24,6 +24,14 @@ export async function productArchive(into: string): Promise<string> {
   return archive;
 }
 
+/** An image of an executable that was built elsewhere; the archive. */
+export async function archiveOf(binary: string, tag: string, into: string): Promise<string> {
+  const archive = join(into, `netaminity-${tag}.tar`);
+  const name = `${productImage.repository}:${tag}`;
+  await run([join(root, "scripts/image"), name, "--binary", binary, "--output", archive]);
+  return archive;
+}
+
 /** Gives the product's and the peer's image to all nodes of a cluster, and the product's a second name. */
 export async function loadImages(cluster: Cluster, archives: readonly string[]): Promise<void> {
   for (const archive of archives) await cluster.loadImage(archive);

@@ -89,12 +89,16 @@ export async function installOperator(cluster: Cluster, values: object): Promise
 export const upgradeOperator = (cluster: Cluster, values: object): Promise<void> =>
   helmUpgrade(cluster, nextTag, values);
 
-async function helmUpgrade(cluster: Cluster, tag: string, values: object): Promise<void> {
+/** Another version of the chart, with the image of that tag. */
+export const downgradeOperator = (cluster: Cluster, chart: string, tag: string, values: object): Promise<void> =>
+  helmUpgrade(cluster, tag, values, chart);
+
+async function helmUpgrade(cluster: Cluster, tag: string, values: object, chart = join(root, "chart")): Promise<void> {
   const image = { ...productImage, tag, pullPolicy: "Never" };
   const file = join(cluster.run.folder, "values.json");
   await Bun.write(file, JSON.stringify(merge({ operator: { image }, agent: { image, drainTimeout: "10s" } }, values)));
   const flags = ["--namespace", operatorNamespace, "--values", file, "--wait", "--timeout", "90s"];
-  await cluster.helm(["upgrade", "--install", "netaminity", join(root, "chart"), ...flags], { timeout: 100_000 });
+  await cluster.helm(["upgrade", "--install", "netaminity", chart, ...flags], { timeout: 100_000 });
 }
 
 function merge(base: Record<string, unknown>, over: object): Record<string, unknown> {

@@ -4,6 +4,12 @@ import { targetDeployment } from "../../../src/desired/target-deployment.ts";
 import { agent, environment, lostNode, ownPreference, selector } from "../../support/agent-pods.ts";
 import { controllerReference, makeProxy, makeTarget, ourLabels } from "../../support/objects.ts";
 
+/** What it was made from; `pace` has the test of what follows from a difference. */
+const hashes = {
+  "netaminity.exeteres.net/wish": expect.any(String),
+  "netaminity.exeteres.net/pods": expect.any(String),
+};
+
 test("the Deployment of a Proxy, whole", () => {
   const proxy = makeProxy({ replicas: 3 });
   expect(proxyDeployment(proxy, agent)).toEqual({
@@ -14,6 +20,7 @@ test("the Deployment of a Proxy, whole", () => {
       namespace: "demo",
       labels: { ...ourLabels, ...selector },
       ownerReferences: [controllerReference(proxy)],
+      annotations: hashes,
     },
     spec: {
       replicas: 3,

@@ -55,6 +55,7 @@ test("a Target at rest has one Deployment and a session", () => {
   expect(plan).toEqual({
     create: [],
     apply: [targetDeployment(target, settings.agent)],
+    hold: [],
     remove: [],
     status: {
       observedGeneration: 3,
