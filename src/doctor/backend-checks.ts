@@ -1,6 +1,6 @@
 import { broken, type Check, deciding, ok, unknown } from "./check.ts";
 import { type ProbeFacts, seen, type TargetFacts } from "./facts.ts";
-import { countsBy, type Sample } from "./samples.ts";
+import { countsBy, type Sample, sumOf } from "./samples.ts";
 
 /** What a person does about each way in which a backend is missed (label `result` of `netaminity_backend_dials_total`). */
 const advice: Readonly<Record<string, string>> = {
@@ -29,6 +29,14 @@ export function backendCheck({ agents, object }: TargetFacts): Check {
   if (failed === 0) return ok("backend", `${endpoint}: ${connected} connections, none failed`);
   const words = failures.map(([result, count]) => `${result} ${count}`).join(", ");
   const next = advice[failures[0]?.[0] ?? ""] ?? elsewhere;
+  // Agents of earlier versions do not say how the latest one ended.
+  if (connected > 0 && sumOf(known, "netaminity_backend_failing") > 0) {
+    return broken(
+      "backend",
+      `${endpoint}: the latest connection failed, as ${failed} of ${connected + failed} (${words})`,
+      next,
+    );
+  }
   return connected === 0
     ? broken("backend", `${endpoint}: none of ${failed} connections came about (${words})`, next)
     : unknown(

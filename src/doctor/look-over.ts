@@ -25,7 +25,7 @@ export async function lookOver(cluster: Cluster, namespace: string | undefined):
     tunnels: needed(tunnels),
     proxies: needed(proxies),
     targets: needed(targets),
-    pods: seen(pods) ?? [],
+    pods: "unknown" in pods ? undefined : (seen(pods) ?? []),
   };
   return { ...overview, samples: await samplesOf(cluster, overview) };
 }
@@ -44,7 +44,7 @@ async function samplesOf(
   { pods, proxies, targets }: Omit<Overview, "samples">,
 ): Promise<Map<string, Samples>> {
   const samples = new Map<string, Samples>();
-  const rest = runningPods({ pods: { found: pods } }).values();
+  const rest = runningPods({ pods: { found: pods ?? [] } }).values();
   const worker = async () => {
     for (const { metadata } of rest) {
       const { namespace = "", name, labels: own = {} } = metadata;

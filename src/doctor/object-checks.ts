@@ -47,16 +47,16 @@ export function objectCheck(link: string, name: string, look: Found<AnyOwn>): Ch
       "Check that the operator runs and serves this namespace (chart value config.watchNamespaces), and read its log.",
     );
   }
-  const ready = conditionOf({ status }, "Ready");
-  if (ready !== undefined && ready.status === "False" && isOneOf(ready.reason, objectReasons)) {
-    return broken(link, `${ready.reason}: ${ready.message}`, reasons[ready.reason].todo);
-  }
   if (status.observedGeneration < (metadata.generation ?? 0)) {
     return unknown(
       link,
       `the operator has not looked at its latest change yet (status of generation ${status.observedGeneration}, object of ${metadata.generation})`,
       "Wait a moment; when it lasts, check that the operator runs.",
     );
+  }
+  const ready = conditionOf({ status }, "Ready");
+  if (ready !== undefined && ready.status === "False" && isOneOf(ready.reason, objectReasons)) {
+    return broken(link, `${ready.reason}: ${ready.message}`, reasons[ready.reason].todo);
   }
   return ok(link, `it exists, and the operator has seen generation ${status.observedGeneration}`);
 }

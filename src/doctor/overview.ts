@@ -12,7 +12,8 @@ export interface Overview {
   tunnels: readonly TunnelResource[];
   proxies: readonly ProxyResource[];
   targets: readonly TargetResource[];
-  pods: readonly ObservedPod[];
+  /** Undefined when they may not be listed. */
+  pods: readonly ObservedPod[] | undefined;
   /** By uid of the pod; a pod that could not be asked is absent. */
   samples: ReadonlyMap<string, Samples>;
 }
@@ -59,7 +60,7 @@ function rowOf(object: Own, overview: Overview, now: number): Row {
   const { namespace, name, ownerReferences = [], creationTimestamp = "" } = object.metadata;
   const tunnel = ownerReferences.find(({ kind, controller }) => kind === "Tunnel" && controller === true)?.name;
   const ready = conditionOf(object, "Ready");
-  const totals = totalsOf(podsOf(object, overview.pods), overview.samples);
+  const totals = overview.pods === undefined ? {} : totalsOf(podsOf(object, overview.pods), overview.samples);
   return {
     namespace,
     kind: object.kind,

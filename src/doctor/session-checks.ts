@@ -1,7 +1,17 @@
+import type { ProxyResource } from "../api/proxy.ts";
+import type { TargetResource } from "../api/target.ts";
 import { isReady } from "../plan/pods.ts";
 import { type Reason, reasons } from "../plan/reasons.ts";
 import { broken, type Check, deciding, ok, unknown } from "./check.ts";
-import { type AgentFacts, conditionOf, type ProxyFacts, seen, type TargetFacts, type WorkloadFacts } from "./facts.ts";
+import {
+  type AgentFacts,
+  conditionOf,
+  type Found,
+  type ProxyFacts,
+  seen,
+  type TargetFacts,
+  type WorkloadFacts,
+} from "./facts.ts";
 import { runningPods } from "./pod-checks.ts";
 import { countsBy, sumOf } from "./samples.ts";
 
@@ -24,6 +34,7 @@ const advice: Readonly<Record<string, string>> = {
 export function proxySessionCheck(facts: ProxyFacts): Check {
   const agent = serving(facts);
   if (agent !== undefined) return deciding(ok("session", sessionText(agent.pod, agent)));
+  if ("unknown" in facts.pods) return sessionBySay(facts.pods.unknown, facts.object, "Connected");
   const running = runningPods(facts);
   if (running.length === 0) return deciding(unknown("session", "no proxy pod runs"));
   const refused = lastWarning(facts.agents, /authentication failed/);
@@ -45,6 +56,7 @@ export function proxySessionCheck(facts: ProxyFacts): Check {
 export function targetSessionCheck(facts: TargetFacts): Check {
   const agent = serving(facts);
   if (agent !== undefined) return deciding(ok("session", sessionText(agent.pod, agent)));
+  if ("unknown" in facts.pods) return sessionBySay(facts.pods.unknown, facts.object, "Ready");
   if (runningPods(facts).length === 0) return deciding(unknown("session", "no target pod runs"));
   const target = seen(facts.object);
   const ready = target === undefined ? undefined : conditionOf(target, "Ready");
@@ -58,7 +70,19 @@ export function targetSessionCheck(facts: TargetFacts): Check {
   const suspicion = lastWarning(facts.agents, /suspicion=/);
   const seenHere =
     suspicion === undefined || evidence === suspicion ? evidence : `${evidence}; it logged: ${suspicion}`;
-  return broken("session", first === undefined ? seenHere : `${first.pod}: ${seenHere}`, adviceFor(facts.agents));
+  const text = first === undefined ? seenHere : `${first.pod}: ${seenHere}`;
+  return broken("session", text, adviceFor(evidence, facts.agents));
+}
+
+/** Without the right to look at pods the operator's word is all there is. */
+function sessionBySay(why: string, object: Found<ProxyResource | TargetResource>, type: "Ready" | "Connected"): Check {
+  const said = seen(object);
+  const condition = said === undefined ? undefined : conditionOf(said, type);
+  if (condition === undefined) return deciding(unknown("session", `pods: ${why}`));
+  const text = `the status says ${condition.reason}: ${condition.message} (pods: ${why})`;
+  return condition.status === "False"
+    ? broken("session", text, reasons[condition.reason as Reason]?.todo ?? reasons.Connecting.todo)
+    : deciding(unknown("session", text));
 }
 
 /** The agent that carries a session. Kubernetes' word counts where the agent cannot be asked. */
@@ -92,8 +116,21 @@ function lastWarning(agents: readonly AgentFacts[], about: RegExp): string | und
     .at(-1);
 }
 
-/** By the reason that most attempts ended with. */
-function adviceFor(agents: readonly AgentFacts[]): string {
+/** Words by which the agents tell the latest cause, as in src/agent; the first that fits. */
+const presentCauses: readonly (readonly [RegExp, string])[] = [
+  [/no netaminity proxy/, "handshake"],
+  [/encrypt|\bTLS\b/i, "encryption"],
+  [/secret|the (proxy|server) says/, "rejected"],
+  [/refused the connection/, "refused"],
+  [/resolve|name server/, "unresolved"],
+  [/did(?: not|n't) answer|no answer/, "timeout"],
+  [/cannot be reached/, "unreachable"],
+];
+
+/** By the present cause, which the target's own words tell; else by the reason that most attempts ended with since it started. */
+function adviceFor(evidence: string, agents: readonly AgentFacts[]): string {
+  const present = presentCauses.find(([words]) => words.test(evidence))?.[1];
+  if (present !== undefined) return advice[present] ?? reasons.Connecting.todo;
   const counts = agents.flatMap(({ samples }) => [
     ...countsBy(seen(samples) ?? [], "netaminity_reconnects_total", "reason"),
   ]);

@@ -1,5 +1,5 @@
 import { describe, expect, setDefaultTimeout, test } from "bun:test";
-import { listenTcp } from "../support/tcp-ends.ts";
+import { connectTcp, listenTcp } from "../support/tcp-ends.ts";
 import {
   ask,
   type Implementation,
@@ -45,6 +45,24 @@ function healthCases(implementation: Implementation): void {
     expect(ready.status).toBe(503);
     expect(ready.body).not.toBe("");
     expect((await ask(target, "/else")).status).toBe(404);
+  });
+
+  test("a target says while the latest connection to its backend did not come about", async () => {
+    await using proxy = await implementation.startProxy();
+    const backend = await listenTcp();
+    await using target = await implementation.startTarget({ proxy: proxy.rendezvous, backend });
+    await untilReady(proxy);
+    const failing = (value: number) => untilMetric(target, "netaminity_backend_failing", {}, (now) => now === value);
+    await failing(0);
+    const { port } = backend;
+    await backend[Symbol.asyncDispose]();
+    const first = await connectTcp(proxy.consumers.port);
+    await first.untilClosed();
+    await failing(1);
+    await using _again = await listenTcp({ port });
+    const second = await connectTcp(proxy.consumers.port);
+    await failing(0);
+    second.abort();
   });
 
   test("both roles count streams and bytes of each direction", async () => {

@@ -32,6 +32,8 @@ export class Backend {
   #options: BackendOptions;
   #exhaustion = new Quota(1, 1 / 60);
   #room = new DialRoom();
+  /** The latest connection did not come about. */
+  isFailing = false;
   #addresses: { found: Promise<string[]>; until: number } | undefined;
 
   constructor(options: BackendOptions) {
@@ -46,6 +48,7 @@ export class Backend {
     const since = performance.now();
     try {
       const wire = await this.#dial(since);
+      this.isFailing = false;
       metrics.backendDials.inc({ result: "connected" });
       metrics.startSeconds.observe((performance.now() - since) / 1000);
       if (sendProxyProtocol !== "off") wire.write(makeProxyHeader(sendProxyProtocol, from, to));
@@ -53,6 +56,7 @@ export class Backend {
     } catch (cause) {
       if (!(cause instanceof DialError)) throw cause;
       this.#addresses = undefined;
+      this.isFailing = true;
       metrics.backendDials.inc({ result: cause.result });
       if (cause.result === "overload") this.#exhausted();
       throw new StreamError(cause.result, `backend: ${cause.message}`, { cause });

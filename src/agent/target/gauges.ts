@@ -6,6 +6,7 @@ interface Measured {
   current(): TargetSession | undefined;
   sessions(): readonly TargetSession[];
   isDraining(): boolean;
+  isBackendFailing(): boolean;
 }
 
 /** What a target is at the moment of each look at its metrics. */
@@ -22,5 +23,8 @@ export function measureTarget(metrics: AgentMetrics, target: Measured): void {
   metrics.gauge("pool_size", "Target: idle data connections it wants to keep.", pool("wanted"));
   metrics.gauge("session_rtt_seconds", "Round trip to the peer.", () => (target.current()?.roundTrip ?? 0) / 1000);
   metrics.gauge("draining", "1 while the process drains.", () => (target.isDraining() ? 1 : 0));
+  metrics.gauge("backend_failing", "Target: 1 while the latest connection to the backend did not come about.", () =>
+    target.isBackendFailing() ? 1 : 0,
+  );
   metrics.gauge("buffered_bytes", "Bytes held because a receiver is slower than its sender.", () => wires.buffered);
 }

@@ -93,7 +93,6 @@ class Target implements TargetCore, TargetRole {
   #problem = "no attempt to reach the proxy has ended yet";
   #moving = false;
   #lookout: Lookout;
-  #doubted = false;
   #doubtedAt = Number.NEGATIVE_INFINITY;
   /** Milliseconds before the next attempt. */
   #pause = 0;
@@ -119,6 +118,7 @@ class Target implements TargetCore, TargetRole {
       current: () => this.#current,
       sessions: () => [...this.#older.keys(), ...this.#serving()],
       isDraining: () => this.#stopped,
+      isBackendFailing: () => this.backend.isFailing,
     });
     this.#lookout = new Lookout(options, this.way, (...found) => this.#attach(...found));
     void this.#run();
@@ -158,10 +158,10 @@ class Target implements TargetCore, TargetRole {
   /** Keeps a session: opens one when there is none or the proxy drains, and moves when the endpoint leads elsewhere. */
   async #run(): Promise<void> {
     while (!this.#stopped) {
-      const pause = this.#doubted ? doubtInterval : checkInterval;
+      const isDoubted = performance.now() - this.#doubtedAt < this.deadline / 4;
+      const pause = isDoubted ? doubtInterval : checkInterval;
       const wait = this.#current !== undefined && !this.#moving ? pause : this.#pause;
       this.#pause = 0;
-      this.#doubted = false;
       if (wait > 0) await this.#waits.sleep(wait);
       if (this.#stopped) return;
       try {
@@ -262,7 +262,6 @@ class Target implements TargetCore, TargetRole {
     const now = performance.now();
     const isFirst = now - this.#doubtedAt > this.deadline / 2;
     this.#doubtedAt = now;
-    this.#doubted = true;
     // Only once: the next look may be about to attach.
     if (isFirst) this.#waits.hurry();
   }

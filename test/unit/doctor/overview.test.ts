@@ -26,6 +26,12 @@ test("the text format is read, whatever labels hold", () => {
   ]);
 });
 
+test("numbers are unknown, not 0, where pods may not be listed", () => {
+  const [row] = rowsOf({ ...overview(), pods: undefined }, 0);
+  expect(row).not.toHaveProperty("sessions");
+  expect(row).not.toHaveProperty("streams");
+});
+
 function labelled(name: string, labels: Record<string, string>) {
   const pod = makePod(name, { ready: true });
   return { ...pod, metadata: { ...pod.metadata, labels } };

@@ -51,6 +51,33 @@ describe("a Target", () => {
     ]);
   });
 
+  test.each([
+    ["proxy:7835 refused the connection: ECONNREFUSED", "timeout", /^Nothing listens/],
+    ["the proxy says: invalid secret", "refused", /^The secrets of both ends differ/],
+    ["the proxy does not know the secret", "refused", /^The secrets of both ends differ/],
+    ["proxy:7835 did not answer", "rejected", /^No answer from/],
+    ["what answers is no netaminity proxy: it asks for no secret", "refused", /^What answers/],
+  ])("the advice follows the present cause, %p, not what was most since the start (%s)", (cause, before, next) => {
+    const facts = noSession(before, 1000);
+    const agents = [
+      agent("t", `netaminity_reconnects_total{reason="${before}"} 1000\n`, {
+        readiness: { found: `no session with the proxy: ${cause}` },
+      }),
+    ];
+    expect(finding(targetPath(targetFacts({ ...facts, agents }), undefined)).at(-1)).toMatch(next);
+  });
+
+  test("whose pods may not be looked at is broken when its status says so, and else unknown", () => {
+    const path = (status: "True" | "False" | undefined) => {
+      const conditions =
+        status === undefined ? [] : [condition("Ready", status, status === "True" ? "SessionUp" : "Connecting")];
+      const object = { found: makeTarget({}, { status: targetStatus({ conditions }) }) };
+      const checks = targetPath(targetFacts({ object, pods: denied, agents: [] }), undefined);
+      return checks.find(({ link }) => link === "session")?.outcome;
+    };
+    expect([path("True"), path("False"), path(undefined)]).toEqual(["unknown", "broken", "unknown"]);
+  });
+
   test("whose pod is on a lost node is not said to run without a session", () => {
     const conditions = [condition("Ready", "False", "NodeNotReady")];
     const object = { found: makeTarget({}, { status: targetStatus({ conditions }) }) };
@@ -102,6 +129,12 @@ describe("a Target", () => {
       dials('{result="connected"} 9', '{result="unresolved"} 1'),
       "unknown",
       "backend.private.svc:8080: 1 of 10 connections failed (unresolved 1)",
+    ],
+    [
+      "some failed, the latest too",
+      [...dials('{result="connected"} 9', '{result="unresolved"} 1'), agent("u", "netaminity_backend_failing 1\n")],
+      "broken",
+      "backend.private.svc:8080: the latest connection failed, as 1 of 10 (unresolved 1)",
     ],
     ["none failed", dials('{result="connected"} 9'), "ok", "backend.private.svc:8080: 9 connections, none failed"],
   ])("the backend's link tells what was dialled: %s", (_, agents, outcome, evidence) => {
