@@ -12,6 +12,7 @@ import {
   sessionKey,
   toHex,
 } from "../../src/agent/protocol/proofs.ts";
+import { startHttpProxy } from "../support/http-proxy.ts";
 import { startInterceptor } from "../support/interceptor.ts";
 import { connectSecurely, type SecurePeer } from "../support/secure-peer.ts";
 import { connectTcp, listenEcho, listenTcp } from "../support/tcp-ends.ts";
@@ -47,8 +48,11 @@ describe("somebody in between who decrypts on both sides of himself", () => {
     await using backend = await listenTcp();
     await using proxy = await inProcess.startProxy({ deadline: 1000 });
     await using interceptor = await startInterceptor(proxy.rendezvous, 1);
+    // The target cannot go around him: the only way out leads to him.
+    await using way = await startHttpProxy({ onlyPort: interceptor.port });
     await using target = await inProcess.startTarget({
       proxy: interceptor,
+      via: `http://127.0.0.1:${way.port}`,
       backend,
       encryption: "required",
       deadline: 1000,
