@@ -86,8 +86,6 @@ export function startOperator(options: OperatorOptions): Operator {
     { ...cacheOptions, ...(maxWatches === undefined ? {} : { maxWatches }) },
     () => caches,
   );
-  // Replicas that wait for the lease probe too: the node that is lost may have run the leader, and its successor shall know at once
-  // which pods were lost with it.
   const prober = createProber({
     addresses: () => probeAddresses(caches),
     onChange: (podUid) => {
@@ -96,7 +94,7 @@ export function startOperator(options: OperatorOptions): Operator {
         queue?.add(key);
       }
     },
-    // Once the leader is late, its successor asks as often: it has to know at once which pods were lost with it.
+    // A replica that waits begins once the leader is late: with the node that is lost its pods may be too, which the successor has to know at once.
     isLeading: () => queue !== undefined || isOverdue,
     metrics,
     ...(timing.probe === undefined ? {} : { timing: timing.probe }),
