@@ -77,7 +77,7 @@ export function failover(siteNow: () => Site): void {
       try {
         // The hardest case: the operator that has to act is lost along with the pod.
         await leadFrom(site.cluster, nodeOf(await site.kinds.activePod("echo-0")));
-        const impact = await atActiveNode("node powered off, the leading operator too", 10 * second, async (node) => {
+        const impact = await atActiveNode("node powered off, the leading operator too", 5 * second, async (node) => {
           lost = node;
           await site.cluster.powerOff(node);
         });
