@@ -1,4 +1,4 @@
-import { type Attempt, attemptAfter, nextAttempt, timeLeft } from "./attempt.ts";
+import { type Attempt, attemptAfter, nextAttempt, nextTurn, timeLeft } from "./attempt.ts";
 import type { ObservedNode, ObservedPod, ProbeResult } from "./observed.ts";
 import { betterPlaced, crowdOn, untilHarmless } from "./placement.ts";
 import { isLive, isNewest, isOnReadyNode, isReady, isStaying, runningContainer } from "./pods.ts";
@@ -83,6 +83,8 @@ function chosen(
     active,
     isServed: others.length > 0,
     isServedByOlder: others.some((pod) => !isNewest(pod, newestRevision)),
+    isOlder: active !== undefined && !isNewest(active, newestRevision),
+    hasOlder: liveOlder(active, input).length > 0,
     isWanting: active !== undefined && (!isNewest(active, newestRevision) || crowdOn(active, input) > 0),
   });
   return {
@@ -108,7 +110,9 @@ function placeTime(active: ObservedPod | undefined, input: ActivePodInput): numb
 }
 
 function waitingTime(attempt: Attempt, active: ObservedPod | undefined, now: string): number {
-  return active?.metadata.uid === attempt.pod ? timeLeft(attempt, now) : nextAttempt(attempt) - Date.parse(now);
+  if (active?.metadata.uid === attempt.pod) return timeLeft(attempt, now);
+  const next = active !== undefined && isReady(active) ? nextAttempt(attempt) : nextTurn(attempt);
+  return next - Date.parse(now);
 }
 
 /** Other pods that carry a session. Silence counts only where the operator reaches pods at all. */
@@ -116,6 +120,11 @@ function servingOthers(than: ObservedPod | undefined, { pods, nodes, probes }: A
   const canProbe = probes.some(({ healthy }) => healthy);
   const carries = (pod: ObservedPod) => isReady(pod) && isLive(pod, nodes) && !(canProbe && isSilent(pod, probes));
   return pods.filter((pod) => pod !== than && carries(pod));
+}
+
+/** Other pods of an older revision that could be the active one, with a session or without. */
+function liveOlder(than: ObservedPod | undefined, { pods, nodes, newestRevision }: ActivePodInput): ObservedPod[] {
+  return pods.filter((pod) => pod !== than && isLive(pod, nodes) && !isNewest(pod, newestRevision));
 }
 
 /** What speaks against the pod in the slice, the surest first. */
@@ -147,8 +156,11 @@ function candidates(incumbent: ObservedPod | undefined, objection: Departure, in
     case "does not answer any more":
       // Kubernetes has nothing against the current pod. Perhaps it is the operator that reaches nobody: only an answer counts.
       return others.filter((pod) => hasAnswered(pod, probes));
-    case "got no session":
-      return servingOthers(incumbent, input);
+    case "got no session": {
+      const serving = servingOthers(incumbent, input);
+      const hasFailedBefore = attempt !== undefined && attempt.failures > 0;
+      return serving.length > 0 || !hasFailedBefore ? serving : liveOlder(incumbent, input);
+    }
     case "is of an older revision": {
       if (isResting(incumbent, input)) return [];
       // A new pod that is silent while the old one answers is not up yet; where no pod can be probed, that says nothing.
@@ -170,11 +182,11 @@ function candidates(incumbent: ObservedPod | undefined, objection: Departure, in
   }
 }
 
-/** The incumbent carries a session, and others have been tried in vain not long ago. */
+/** Others have been tried in vain not long ago. */
 function isResting(incumbent: ObservedPod | undefined, { attempt, newestRevision, now }: ActivePodInput): boolean {
-  const isServed = incumbent !== undefined && isReady(incumbent);
-  if (!isServed || attempt === undefined || attempt.revision !== newestRevision) return false;
-  return nextAttempt(attempt) > Date.parse(now);
+  if (incumbent === undefined || attempt === undefined || attempt.revision !== newestRevision) return false;
+  if (isReady(incumbent)) return nextAttempt(attempt) > Date.parse(now);
+  return attempt.failures > 0 && nextTurn(attempt) > Date.parse(now);
 }
 
 /** Newest revision first, then one that carries a session already, then one that answers, then one on the node with the fewest pairs before it, then the oldest. */

@@ -28,6 +28,14 @@ export function nextAttempt({ since, failures }: Attempt): number {
   return Date.parse(since) + Math.min(pauses.last, pauses.first * 2 ** (failures - 1));
 }
 
+/**
+ * The same while no pod carries a session at all: the older pod is given its turn, since the revision has failed before, but not for long: perhaps the newest one is
+ * what the target waits for now.
+ */
+export function nextTurn({ since, failures }: Attempt): number {
+  return Date.parse(since) + Math.min(60_000, attemptTime * 2 ** (failures - 1));
+}
+
 /** Milliseconds until the attempt that goes on has had its time, seen from `now`; not positive when it has. */
 export const timeLeft = ({ since }: Attempt, now: string): number => Date.parse(since) + attemptTime - Date.parse(now);
 
@@ -42,6 +50,9 @@ export interface AttemptInput {
   /** Another pod than that carries a session; one of an older revision does. */
   isServed: boolean;
   isServedByOlder: boolean;
+  /** The active pod is of an older revision; another live one is. */
+  isOlder: boolean;
+  hasOlder: boolean;
   /** Something speaks for another pod than the active one still. */
   isWanting: boolean;
 }
@@ -49,20 +60,23 @@ export interface AttemptInput {
 /** What is to be remembered after this pass. */
 export function attemptAfter(input: AttemptInput): Attempt | undefined {
   const { before, now, newestRevision: revision, incumbent, active, isServed, isServedByOlder, isWanting } = input;
+  const { isOlder, hasOlder } = input;
   if (revision === undefined || active === undefined) return undefined;
   const known = before?.revision === revision ? before : undefined;
   const { uid } = active.metadata;
+  const hasFailedBefore = known !== undefined && known.failures > 0;
+  const canReturn = isServed || (hasOlder && hasFailedBefore);
   const begun: Attempt = { revision, pod: uid, since: now, failures: known?.failures ?? 0 };
   if (incumbent !== active) {
-    if (incumbent !== undefined && incumbent.metadata.uid === known?.pod && isReady(active)) {
-      return { ...known, since: now, failures: known.failures + 1 };
-    }
-    return isServed && !isReady(active) ? begun : undefined;
+    const hasFailed = incumbent !== undefined && incumbent.metadata.uid === known?.pod;
+    if (hasFailed && (isReady(active) || isOlder)) return { ...known, since: now, failures: known.failures + 1 };
+    if (isOlder && !isReady(active)) return hasFailedBefore ? known : undefined;
+    return canReturn && !isReady(active) ? begun : undefined;
   }
-  if (uid === known?.pod) return isServed && !isReady(active) ? known : undefined;
+  if (uid === known?.pod) return canReturn && !isReady(active) ? known : undefined;
   // The rendezvous was moved by an operator that remembered nothing.
   if (isServedByOlder && !isReady(active)) return begun;
-  return known !== undefined && known.failures > 0 && isWanting ? known : undefined;
+  return hasFailedBefore && isWanting ? known : undefined;
 }
 
 /** As an annotation's value. */

@@ -172,12 +172,40 @@ describe("a newer revision", () => {
     expect(rendezvous.after(3000)).toBe("old");
   });
 
-  test("gets it for good when the older one has lost its session", () => {
+  test("that has failed takes turns with the older one when that has lost its session too, until either has one", () => {
     const rendezvous = new Rendezvous();
     rendezvous.after(0);
     rendezvous.watch(12_000);
     rendezvous.replace("old", oldPod("old"));
-    expect(rendezvous.after(1000)).toBe("new-b");
+    const moves = rendezvous.watch(120_000);
+    expect(moves.map(([, active]) => active)).toContain("old");
+    expect(moves.map(([, active]) => active)).toContain("new-a");
+    const waits = moves.slice(1).map(([at], index) => at - (moves[index]?.[0] ?? 0));
+    expect(Math.max(...waits)).toBeLessThanOrEqual(61);
+    // The target comes back while the older pod has its turn, or to the newest one.
+    for (let turn = 0; turn < 200 && rendezvous.last?.status.activePod !== "old"; turn += 1) rendezvous.after(1000);
+    rendezvous.replace("old", oldPod("old", { ready: true }));
+    rendezvous.after(1000);
+    expect(rendezvous.last?.status.activePod).toBe("old");
+    expect(rendezvous.connected?.status).toBe("True");
+  });
+
+  test("keeps it when it gets the session in such a turn", () => {
+    const rendezvous = new Rendezvous();
+    rendezvous.after(0);
+    rendezvous.watch(12_000);
+    rendezvous.replace("old", oldPod("old"));
+    for (let turn = 0; turn < 200 && rendezvous.last?.status.activePod === "old"; turn += 1) rendezvous.after(1000);
+    const active = rendezvous.last?.status.activePod ?? "";
+    rendezvous.replace(active, newPod(active, { ready: true }));
+    expect(rendezvous.watch(600_000)).toEqual([]);
+    expect(rendezvous.last?.status.activePod).toBe(active);
+  });
+
+  test("that has not failed yet gets it for good when nobody is served by the older one", () => {
+    const rendezvous = new Rendezvous();
+    rendezvous.replace("old", oldPod("old"));
+    expect(rendezvous.after(0)).toBe("new-a");
     expect(rendezvous.watch(600_000)).toEqual([]);
   });
 
