@@ -3,6 +3,7 @@
  * What asking the pods of a thousand Proxies costs the operator, and how soon it leaves a pod that does not answer: `bun scripts/bench-probes.ts [TUNNELS]`.
  * The compiled executable against a real API server; each Proxy has two pods, which nobody runs: this process answers on their addresses. Needs root.
  */
+import { healthPortAnnotation } from "../src/desired/deployment.ts";
 import { labels } from "../src/names.ts";
 import { run } from "../test/support/cluster/command.ts";
 import { type ControlPlane, startControlPlane, waitFor } from "../test/support/cluster/index.ts";
@@ -126,13 +127,16 @@ async function makePods(plane: ControlPlane): Promise<BenchProxy[]> {
   return proxies;
 }
 
-const ownerOf = (kind: string, { metadata: { name, uid } }: Child) => [
-  { apiVersion: "apps/v1", kind, name, uid, controller: true },
-];
-const podTemplate = (own: Record<string, string>) => ({
-  metadata: { labels: own, annotations: { "netaminity.exeteres.net/health-port": String(pods.port) } },
-  spec: { containers: [{ name: "agent", image: "none" }] },
-});
+function ownerOf(kind: string, { metadata: { name, uid } }: Child): object[] {
+  return [{ apiVersion: "apps/v1", kind, name, uid, controller: true }];
+}
+
+function podTemplate(own: Record<string, string>) {
+  return {
+    metadata: { labels: own, annotations: { [healthPortAnnotation]: String(pods.port) } },
+    spec: { containers: [{ name: "agent", image: "none" }] },
+  };
+}
 
 function makeReplicaSet(plane: ControlPlane, deployment: Child): Promise<Child> {
   const { name, namespace } = deployment.metadata;
