@@ -40,7 +40,8 @@ export function objectCheck(link: string, name: string, look: Found<AnyOwn>): Ch
   if (metadata.deletionTimestamp !== undefined) {
     return broken(link, `it is being deleted since ${metadata.deletionTimestamp}`, "Make it again once it is gone.");
   }
-  if (status === undefined) {
+  // Before the operator has written one, the API server shows one of generation 0.
+  if (status === undefined || status.observedGeneration === 0) {
     return broken(
       link,
       "it has no status: no operator has looked at it",

@@ -1,11 +1,12 @@
 import type { ProxyResource, ProxyStatus } from "../api/proxy.ts";
 import { selectorOf, selectorText } from "../desired/pod-template.ts";
 import { nextAttempt } from "./attempt.ts";
-import { bad, firstObjection, good, nextConditions, type Verdict } from "./conditions.ts";
-import type { ProxyInput } from "./observed.ts";
+import { bad, firstObjection, good, nextConditions, ofGeneration, type Verdict } from "./conditions.ts";
+import type { ObservedPod, ProxyInput } from "./observed.ts";
 import { isNewest, isOnReadyNode, runningContainer } from "./pods.ts";
+import { withProgress } from "./progress.ts";
 import type { ProxyFindings } from "./proxy-findings.ts";
-import { rolledOut } from "./rollout.ts";
+import { isObserved, rolledOut } from "./rollout.ts";
 import { deploymentFailing, notRemoved, podsFailing, refused, secretUnusable } from "./workload-checks.ts";
 
 /** What a Proxy's status says after this pass. */
@@ -15,15 +16,17 @@ export function proxyStatus(input: ProxyInput, findings: ProxyFindings): ProxySt
   const { pods, livePods, servingPods, newestRevision, choice, endpoint } = findings;
   const generation = metadata.generation ?? 0;
   const ready = readiness(input, findings);
+  const isPresent = (pod: ObservedPod | undefined) =>
+    pod !== undefined && isNewest(pod, newestRevision) && findings.paced.isMade && isObserved(findings.deployment);
   return {
     observedGeneration: generation,
     conditions: nextConditions(
       proxy.status?.conditions,
-      [
-        ["Ready", ready],
-        ["Connected", connection(findings, ready)],
+      withProgress([
+        ["Ready", ofGeneration(ready, isPresent(choice.active))],
+        ["Connected", ofGeneration(connection(findings, ready), servingPods.some(isPresent))],
         ["Updated", refused(input.failures) ?? notRemoved(input.failures) ?? updated(input, findings)],
-      ],
+      ]),
       { now, generation },
     ),
     ...("known" in endpoint && { proxyEndpoint: endpoint.known }),
