@@ -18,13 +18,15 @@ export function proxyStatus(input: ProxyInput, findings: ProxyFindings): ProxySt
   const ready = readiness(input, findings);
   const isPresent = (pod: ObservedPod | undefined) =>
     pod !== undefined && isNewest(pod, newestRevision) && findings.paced.isMade && isObserved(findings.deployment);
+  const isServing = servingPods.some(isPresent);
   return {
     observedGeneration: generation,
     conditions: nextConditions(
       proxy.status?.conditions,
       withProgress([
-        ["Ready", ofGeneration(ready, isPresent(choice.active))],
-        ["Connected", ofGeneration(connection(findings, ready), servingPods.some(isPresent))],
+        // While an older pod has a session, the one that is tried has proved nothing yet.
+        ["Ready", ofGeneration(ready, isPresent(choice.active) && (servingPods.length === 0 || isServing))],
+        ["Connected", ofGeneration(connection(findings, ready), isServing)],
         ["Updated", refused(input.failures) ?? notRemoved(input.failures) ?? updated(input, findings)],
       ]),
       { now, generation },

@@ -1,6 +1,6 @@
 /** What fails, while consumers are at work on the Tunnel with one pair. */
 import { beforeEach, describe, expect, test } from "bun:test";
-import type { V1ContainerStatus, V1Pod } from "@kubernetes/client-node";
+import type { CoreV1EventList, V1ContainerStatus, V1Pod } from "@kubernetes/client-node";
 import { type Fault, waitFor } from "../support/cluster/index.ts";
 import type { Impact } from "../support/e2e/impact.ts";
 import { nodeOf, podName } from "../support/e2e/kinds.ts";
@@ -141,8 +141,27 @@ export function failover(siteNow: () => Site): void {
       });
       expect(harm(impact)).toEqual(unharmed);
     }, 180_000);
+
+    test("a standby is not called unhealthy again and again", async () => {
+      const active = podName(await site.kinds.activePod("echo-0"));
+      const standby = await waitFor("a standby that has run for a while", { deadline: 60_000 }, async () => {
+        const pods = await site.kinds.pods("proxy", "echo-0");
+        return pods.find((pod) => podName(pod) !== active && Date.now() - startOf(pod) > 20 * second && !wasReady(pod));
+      });
+      const selector = `involvedObject.name=${podName(standby)},reason=Unhealthy`;
+      const { items } = await site.cluster.api.request<CoreV1EventList>(
+        `/api/v1/namespaces/${namespace}/events?fieldSelector=${encodeURIComponent(selector)}`,
+      );
+      // Before its agent listened.
+      expect(items.reduce((sum, { count = 1 }) => sum + count, 0)).toBeLessThanOrEqual(3);
+    }, 90_000);
   });
 }
+
+const agentOf = ({ status }: V1Pod) => status?.containerStatuses?.[0];
+const startOf = (pod: V1Pod): number => Date.parse(`${agentOf(pod)?.state?.running?.startedAt ?? ""}`);
+/** It has had a session at some time, and is asked every second since. */
+const wasReady = (pod: V1Pod): boolean => agentOf(pod)?.started === true;
 
 /** Nodes, Tunnel and standby as they were before anything failed. */
 async function untilWhole(site: Site): Promise<void> {
