@@ -33,6 +33,8 @@ export interface ActivePodInput {
   takenNodes: readonly string[];
   /** What is remembered of attempts to serve from another pod. */
   attempt: Attempt | undefined;
+  /** Version of the Secret, whose correction may be what those pods waited for. */
+  secretVersion: string;
   /** RFC 3339. */
   now: string;
 }
@@ -79,6 +81,7 @@ function chosen(
     before,
     now,
     newestRevision,
+    secretVersion: input.secretVersion,
     incumbent: pods.find(({ metadata }) => metadata.uid === current?.uid),
     active,
     isServed: others.length > 0,

@@ -5,7 +5,7 @@ import { attemptTime, parseAttempt } from "../../../src/plan/attempt.ts";
 import type { ObservedEndpointSlice, ObservedPod, ProbeResult } from "../../../src/plan/observed.ts";
 import type { EventNote, Plan } from "../../../src/plan/plan.ts";
 import { planProxy } from "../../../src/plan/proxy.ts";
-import { makeNode, makePod, makeReplicaSet, makeSlice, type PodFacts } from "../../support/objects.ts";
+import { makeNode, makePod, makeReplicaSet, makeSecret, makeSlice, type PodFacts } from "../../support/objects.ts";
 import { deploymentOf, makeProxyInput, proxy } from "../../support/proxy-input.ts";
 
 const start = Date.parse("2026-01-01T00:00:00Z");
@@ -22,6 +22,7 @@ class Rendezvous {
   nodes = [makeNode("n1")];
   takenNodes: string[] = [];
   probes: ProbeResult[] = [];
+  secretVersion = "1";
   #slices: readonly ObservedEndpointSlice[] = [makeSlice(proxy, oldPod("old"))];
   #status: ProxyStatus | undefined;
   events: EventNote[] = [];
@@ -35,6 +36,7 @@ class Rendezvous {
         proxy: { ...proxy, ...(this.#status && { status: this.#status }) },
         now: `${new Date(this.now).toISOString().slice(0, 19)}Z`,
         pods: this.pods,
+        secret: { ...makeSecret(), metadata: { ...makeSecret().metadata, resourceVersion: this.secretVersion } },
         probes: this.probes,
         nodes: this.nodes,
         takenNodes: this.takenNodes,
@@ -115,6 +117,35 @@ describe("a newer revision", () => {
       active === "old" ? [] : [at - (moves[index - 1]?.[0] ?? 0)],
     );
     expect(pauses).toEqual([31, 61, 121, 241, 301, 301]);
+  });
+
+  test("is tried at once, and again after half a minute, when its Secret has changed", () => {
+    const rendezvous = new Rendezvous();
+    rendezvous.after(0);
+    const moves = rendezvous.watch(600_000);
+    expect(moves.at(-1)).toEqual([509, "old"]);
+    rendezvous.secretVersion = "2";
+    expect(rendezvous.after(1000)).toBe("new-a");
+    expect(rendezvous.watch(60_000)).toEqual([
+      [612, "old"],
+      [643, "new-b"],
+      [654, "old"],
+    ]);
+  });
+
+  test("that does not answer the operator while the older one does is not tried, which Updated says", () => {
+    const rendezvous = new Rendezvous();
+    rendezvous.probes = [
+      { podUid: "uid-of-old", healthy: true, failures: 0 },
+      { podUid: "uid-of-new-a", healthy: false, failures: 3 },
+    ];
+    rendezvous.pods = rendezvous.pods.slice(0, 2);
+    expect(rendezvous.after(0)).toBe("old");
+    expect(rendezvous.updated).toMatchObject({
+      status: "False",
+      reason: "PodsFailing",
+      message: "pod new-a runs but does not answer at its health port, so it is not tried",
+    });
   });
 
   test("says meanwhile what is wrong, and that consumers are served", () => {
@@ -274,10 +305,11 @@ test("what else stands in the annotation is no attempt", () => {
     "x",
     "[]",
     '{"revision":"a"}',
-    '{"revision":"a","pod":"b","since":"x","failures":0}',
+    '{"revision":"a","secret":"7","pod":"b","since":"x","failures":0}',
+    '{"revision":"a","pod":"b","since":"2026-01-01T00:00:00Z","failures":0}',
   ]) {
     expect(parseAttempt(text)).toBeUndefined();
   }
-  const whole = { revision: "a", pod: "b", since: "2026-01-01T00:00:00Z", failures: 0 };
+  const whole = { revision: "a", secret: "7", pod: "b", since: "2026-01-01T00:00:00Z", failures: 0 };
   expect(parseAttempt(JSON.stringify(whole))).toEqual(whole);
 });
