@@ -1,8 +1,9 @@
 import { CannotAskError, type Cluster } from "../doctor/cluster.ts";
-import { lookOver } from "../doctor/look-over.ts";
+import { agentsOf, listAll } from "../doctor/look-over.ts";
 import { errorText } from "../errors.ts";
 import { pictureOf } from "./picture.ts";
 import type { Line, Picture, Point, Rates, Told } from "./picture-types.ts";
+import { Sampler } from "./sampler.ts";
 
 /** Points of each line that are kept: ten minutes at the default interval. */
 const maxPoints = 300;
@@ -28,12 +29,15 @@ export function startWatcher({ cluster, namespace, interval, tell }: WatcherOpti
   const past = new Map<string, Point[]>();
   let picture: Picture | undefined;
   let trouble: Told["trouble"] | undefined;
+  const sampler = new Sampler(cluster);
   const stopping = Promise.withResolvers<void>();
   let isStopped = false;
 
   const look = async () => {
     try {
-      const next = withRates(pictureOf(await lookOver(cluster, namespace), Date.now()), picture);
+      const listed = await listAll(cluster, namespace);
+      const samples = await sampler.samplesOf(agentsOf(listed));
+      const next = withRates(pictureOf({ ...listed, samples }, Date.now()), picture);
       remember(past, next);
       picture = next;
       trouble = undefined;
