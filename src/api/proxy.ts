@@ -15,6 +15,7 @@ import {
 } from "./fields.ts";
 import { podTemplate } from "./pod-template.ts";
 import type { Resource } from "./resource.ts";
+import { proxyPortsRule } from "./services.ts";
 
 export const proxySpec = z
   .strictObject({
@@ -57,6 +58,7 @@ export const proxyRules: readonly Rule[] = [
     rule: "!has(self.spec.service) || self.spec.service.name != self.metadata.name + '-rendezvous'",
     message: "spec.service.name must not be <name>-rendezvous: that is the rendezvous Service",
   },
+  proxyPortsRule,
 ];
 
 export type ProxySpec = z.output<typeof proxySpec>;

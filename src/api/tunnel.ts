@@ -17,6 +17,7 @@ import {
 } from "./fields.ts";
 import { podTemplate, podTemplateOverride } from "./pod-template.ts";
 import type { Resource } from "./resource.ts";
+import { tunnelServiceRules } from "./services.ts";
 
 const proxySide = z
   .strictObject({
@@ -60,6 +61,7 @@ export const tunnelSpec = checked(
       rule: "!has(self.proxy.proxyService.nodePort) || self.proxy.proxyService.nodePort + self.replicas - 1 <= 65535",
       message: "proxy.proxyService.nodePort + replicas - 1 must not exceed 65535: pair i uses nodePort + i",
     },
+    ...tunnelServiceRules,
   ],
 );
 

@@ -21,7 +21,11 @@ export interface ObservedSecret extends ObservedObject {
 }
 
 export interface ObservedService extends ObservedObject {
-  spec?: { type?: string; ports?: readonly { name?: string; port: number; nodePort?: number }[] };
+  spec?: {
+    type?: string;
+    loadBalancerClass?: string;
+    ports?: readonly { name?: string; port: number; nodePort?: number }[];
+  };
   status?: { loadBalancer?: { ingress?: readonly { ip?: string; hostname?: string }[] } };
 }
 

@@ -7,6 +7,8 @@ import "./children.cases.ts";
 import "./status.cases.ts";
 import "./gitops.cases.ts";
 import "./spec.cases.ts";
+import "./services.cases.ts";
+import "./service-rules.cases.ts";
 import "./encryption.cases.ts";
 import "./active.cases.ts";
 import "./placement.cases.ts";
