@@ -13,6 +13,7 @@ import {
   replicas,
   secretRef,
 } from "./fields.ts";
+import { networkPolicy, proxyNetworkRule } from "./network-policy.ts";
 import { podTemplate } from "./pod-template.ts";
 import type { Resource } from "./resource.ts";
 import { proxyPortsRule } from "./services.ts";
@@ -28,6 +29,7 @@ export const proxySpec = z
     drainTimeout: drainTimeout(),
     paused,
     podTemplate: podTemplate.exactOptional(),
+    networkPolicy: networkPolicy.exactOptional(),
   })
   .describe("What is wanted.");
 
@@ -59,6 +61,7 @@ export const proxyRules: readonly Rule[] = [
     message: "spec.service.name must not be <name>-rendezvous: that is the rendezvous Service",
   },
   proxyPortsRule,
+  proxyNetworkRule,
 ];
 
 export type ProxySpec = z.output<typeof proxySpec>;

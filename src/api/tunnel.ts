@@ -15,6 +15,7 @@ import {
   replicas,
   sendProxyProtocol,
 } from "./fields.ts";
+import { networkPolicy, tunnelNetworkRule } from "./network-policy.ts";
 import { podTemplate, podTemplateOverride } from "./pod-template.ts";
 import type { Resource } from "./resource.ts";
 import { tunnelServiceRules } from "./services.ts";
@@ -52,6 +53,7 @@ export const tunnelSpec = checked(
       ),
       drainTimeout: drainTimeout(),
       paused,
+      networkPolicy: networkPolicy.exactOptional(),
       proxy: proxySide.prefault({}),
       target: targetSide,
     })
@@ -62,6 +64,7 @@ export const tunnelSpec = checked(
       message: "proxy.proxyService.nodePort + replicas - 1 must not exceed 65535: pair i uses nodePort + i",
     },
     ...tunnelServiceRules,
+    tunnelNetworkRule,
   ],
 );
 

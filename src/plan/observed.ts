@@ -4,6 +4,7 @@
  * cached objects fit as they are. Lists may contain objects of others: planners look at controller references themselves.
  */
 
+import type { NetworkPolicy } from "../api/network-policy.ts";
 import type { ProxyResource } from "../api/proxy.ts";
 import type { ObjectMeta } from "../api/resource.ts";
 import type { TargetResource } from "../api/target.ts";
@@ -124,6 +125,8 @@ export interface PlanSettings {
   proxyHost?: string;
   /** Proxies and Targets whose pods are replaced at once because of these settings: a number, or a percentage of all. Absent: 10%. */
   maxRollouts?: string;
+  /** Who may consume where a Proxy says nothing of it. Absent: everybody. */
+  networkPolicy?: NetworkPolicy;
   agent: {
     image: string;
     pullPolicy: "Always" | "IfNotPresent" | "Never";
@@ -177,6 +180,7 @@ export interface ProxyInput extends PacedInput {
   replicaSets: readonly ObservedReplicaSet[];
   services: readonly ObservedService[];
   endpointSlices: readonly ObservedEndpointSlice[];
+  networkPolicies: readonly ObservedObject[];
   /** Pods with this Proxy's labels. */
   pods: readonly ObservedPod[];
   /** The nodes of those pods; undefined when the operator may not read nodes (namespaced installation). */

@@ -1,6 +1,7 @@
 import type { ProxyStatus } from "../api/proxy.ts";
 import { proxyConsumerService } from "../desired/consumer-service.ts";
 import { type ActiveEndpoint, endpointSlices } from "../desired/endpoint-slice.ts";
+import { proxyNetworkPolicy } from "../desired/network-policy.ts";
 import { rendezvousService } from "../desired/rendezvous-service.ts";
 import { attemptText, attemptTime } from "./attempt.ts";
 import { transitionEvents } from "./conditions.ts";
@@ -21,16 +22,18 @@ export function planProxy(given: ProxyInput): Plan<ProxyStatus> {
   const { proxy, failures } = input;
   const findings = findingsOf(input);
   const consumerService = proxyConsumerService(proxy);
+  const policy = proxyNetworkPolicy(proxy, input.settings.networkPolicy);
   const wantedServices = [rendezvousService(proxy), ...(consumerService === undefined ? [] : [consumerService])];
   const [rendezvous, ...consumers] = inSteps(wantedServices, ownedBy(proxy, input.services));
   const apply: DesiredObject[] = [
     ...(rendezvous === undefined ? [] : [rendezvous]),
     ...endpointSlices(proxy, activeEndpoint(findings)),
     ...consumers,
+    ...(policy === undefined ? [] : [policy]),
     ...findings.paced.apply,
   ];
   const { hold } = findings.paced;
-  const observed = [...input.deployments, ...input.services, ...input.endpointSlices];
+  const observed = [...input.deployments, ...input.services, ...input.endpointSlices, ...input.networkPolicies];
   const status = proxyStatus(input, findings);
   return {
     create: [],

@@ -9,6 +9,7 @@ import "./gitops.cases.ts";
 import "./spec.cases.ts";
 import "./services.cases.ts";
 import "./service-rules.cases.ts";
+import "./network-policy.cases.ts";
 import "./encryption.cases.ts";
 import "./active.cases.ts";
 import "./placement.cases.ts";

@@ -1,4 +1,4 @@
-/** What the API server itself refuses of the two Services, each with a sentence that says what is accepted. */
+/** What the API server itself refuses of the two Services and of who may consume, each with a sentence that says what is accepted. */
 import { describe, expect, test } from "bun:test";
 import type { Resource } from "../../src/kube/resources.ts";
 import { groupVersion } from "../../src/names.ts";
@@ -16,6 +16,12 @@ const withService = (service: Fields) => [
   tunnel({ service: { name: "api", ...service } }),
 ];
 const withRendezvous = (proxyService: Fields) => [proxy({ proxyService }), tunnel({ proxy: { proxyService } })];
+
+const networkPolicy = { from: [{ podSelector: {} }] };
+const withPolicy = (peer: Fields) => [
+  proxy({ networkPolicy: { from: [peer] } }),
+  tunnel({ networkPolicy: { from: [peer] } }),
+];
 
 const refused: Record<string, [objects: object[], message: string]> = {
   "a port of the nodes of a Service that only the cluster reaches": [
@@ -79,6 +85,28 @@ const refused: Record<string, [objects: object[], message: string]> = {
     [tunnel({ replicas: 2, proxy: { proxyService: { type: "LoadBalancer", externalHost: "a.example.net" } } })],
     "proxy.proxyService.externalHost with type LoadBalancer needs replicas of 1",
   ],
+  "a policy that lets in nobody, or everybody": [[proxy({ networkPolicy: { from: [] } })], "networkPolicy.from"],
+  "a peer that is two things": [
+    withPolicy({ podSelector: {}, ipBlock: { cidr: "192.0.2.0/24" } }),
+    "must have either an ipBlock, or a podSelector, a namespaceSelector or both",
+  ],
+  "a peer that is nothing": [withPolicy({}), "must have either an ipBlock, or a podSelector"],
+  "a range that is none": [
+    withPolicy({ ipBlock: { cidr: "192.0.2.7" } }),
+    "cidr must be a range of addresses, for example 192.0.2.0/24 or 2001:db8::/32",
+  ],
+  "an exception outside of its range": [
+    withPolicy({ ipBlock: { cidr: "192.0.2.0/24", except: ["198.51.100.0/25"] } }),
+    "except must hold ranges of addresses that lie within cidr",
+  ],
+  "a policy for pods on the nodes' network": [
+    [
+      proxy({ networkPolicy, podTemplate: { hostNetwork: true } }),
+      tunnel({ networkPolicy, podTemplate: { hostNetwork: true } }),
+      tunnel({ networkPolicy, proxy: { podTemplate: { hostNetwork: true } } }),
+    ],
+    "networkPolicy has no effect on pods with hostNetwork",
+  ],
 };
 
 const accepted: Record<string, object[]> = {
@@ -90,6 +118,18 @@ const accepted: Record<string, object[]> = {
       replicas: 2,
       service: { name: "api", type: "NodePort", nodePort: 31002 },
       proxy: { proxyService: { type: "NodePort", nodePort: 31000, externalHost: "a.example.net" } },
+    }),
+  ],
+  "peers of every form": [
+    { podSelector: {} },
+    { podSelector: { matchLabels: { app: "web" } }, namespaceSelector: { matchLabels: { team: "red" } } },
+    { ipBlock: { cidr: "2001:db8::/32", except: ["2001:db8:1::/48"] } },
+  ].flatMap(withPolicy),
+  "a policy for proxy pods on a network of their own, whatever the other side has": [
+    tunnel({
+      networkPolicy,
+      podTemplate: { hostNetwork: true },
+      proxy: { podTemplate: { hostNetwork: false } },
     }),
   ],
   "an empty class, which is none": withService({ loadBalancerClass: "" }),
@@ -111,7 +151,7 @@ async function answerTo(resource: Resource, candidate: object, name?: string): P
 const resourceOf = (candidate: object) =>
   (candidate as { kind: string }).kind === "Proxy" ? resources.proxy : resources.tunnel;
 
-describe("of Services the API server", () => {
+describe("of Services and policies the API server", () => {
   for (const [title, [objects, message]] of Object.entries(refused)) {
     test(`refuses ${title}`, async () => {
       for (const each of objects) expect(await answerTo(resourceOf(each), each)).toContain(message);
