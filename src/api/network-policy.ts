@@ -54,7 +54,7 @@ export const networkPolicy = z
       .describe("Who may consume, as in a NetworkPolicy: any of these."),
   })
   .describe(
-    "A NetworkPolicy of the proxy pods: only these may consume. The rendezvous and the health port (probes, metrics) stay open to all. Absent: the operator's agentNetworkPolicy, and without one no policy. It takes a network plugin that enforces such policies.",
+    "A NetworkPolicy of the proxy pods: only these may consume. The rendezvous and the health port (probes, metrics) stay open to all. Absent: the chart's config.networkPolicy, and without one no policy. It takes a network plugin that enforces such policies.",
   );
 
 export type NetworkPolicy = z.output<typeof networkPolicy>;

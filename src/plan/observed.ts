@@ -5,6 +5,7 @@
  */
 
 import type { NetworkPolicy } from "../api/network-policy.ts";
+import type { PodTemplate } from "../api/pod-template.ts";
 import type { ProxyResource } from "../api/proxy.ts";
 import type { ObjectMeta } from "../api/resource.ts";
 import type { TargetResource } from "../api/target.ts";
@@ -128,6 +129,8 @@ export interface PlanSettings {
   /** Who may consume where a Proxy says nothing of it. Absent: everybody. */
   networkPolicy?: NetworkPolicy;
   agent: {
+    /** How all agent pods run where their object says nothing. */
+    podTemplate?: PodTemplate;
     image: string;
     pullPolicy: "Always" | "IfNotPresent" | "Never";
     /** Names of image pull Secrets that every agent pod gets in addition to those of its podTemplate. */

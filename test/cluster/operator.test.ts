@@ -10,6 +10,7 @@ import "./spec.cases.ts";
 import "./services.cases.ts";
 import "./service-rules.cases.ts";
 import "./network-policy.cases.ts";
+import "./agent-defaults.cases.ts";
 import "./encryption.cases.ts";
 import "./active.cases.ts";
 import "./placement.cases.ts";
