@@ -34,7 +34,8 @@ const groups: readonly Group[] = [
   { name: "chart", place: "first", setup: ["cluster"], system: true, minutes: 6 },
   { name: "cluster", place: "first", setup: ["cluster"], system: true, minutes: 15 },
   { name: "oldest", place: "first", setup: ["cluster"], system: true, kubernetes: "1.31", minutes: 6 },
-  { name: "e2e", place: "alone", setup: ["cluster"], system: true, minutes: 25 },
+  { name: "dashboard", place: "first", setup: ["browser"], system: true, minutes: 6 },
+  { name: "e2e", place: "alone", setup: ["cluster", "browser"], system: true, minutes: 25 },
 ];
 
 const notes: string[] = [];

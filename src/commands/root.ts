@@ -15,6 +15,7 @@ const runs: Readonly<Record<string, () => Promise<(args: readonly string[]) => P
   target: async () => (await import("./target.ts")).runTarget,
   doctor: async () => (await import("./doctor.ts")).runDoctor,
   status: async () => (await import("./status.ts")).runStatus,
+  dashboard: async () => (await import("./dashboard.ts")).runDashboard,
   manifest: async () => (await import("./manifest.ts")).runManifest,
   completion: async () => (await import("./completion.ts")).runCompletion,
 };

@@ -37,6 +37,8 @@ export type PodReply =
 export interface Cluster {
   /** Namespace of the context. */
   readonly namespace: string;
+  /** URL of the API server. */
+  readonly server: string;
   get<T>(resource: keyof typeof resources, namespace: string, name: string): Promise<Found<T>>;
   /** Without a namespace: of all. Items have their kind and apiVersion. */
   list<T>(resource: keyof typeof resources, namespace: string | undefined, labelSelector?: string): Promise<Found<T[]>>;
@@ -66,6 +68,7 @@ export function openCluster(options: { kubeconfig: string | undefined; context: 
   const kube = createKube({ credentials, userAgent: `netaminity/${version}`, fieldManager });
   return {
     namespace: credentials.namespace ?? "default",
+    server: credentials.server,
     get: (key, namespace, name) =>
       look(() => kube.request({ verb: "get", resource: resources[key], namespace, name, timeout })),
     list: (key, namespace, labelSelector) =>

@@ -1,6 +1,7 @@
 /** What fails, while consumers are at work on the Tunnel with one pair. */
 import { beforeEach, describe, expect, test } from "bun:test";
 import type { CoreV1EventList, V1ContainerStatus, V1Pod } from "@kubernetes/client-node";
+import { ApiError } from "../support/cluster/api-client.ts";
 import { type Fault, waitFor } from "../support/cluster/index.ts";
 import type { Impact } from "../support/e2e/impact.ts";
 import { nodeOf, podName } from "../support/e2e/kinds.ts";
@@ -188,15 +189,23 @@ async function answers(site: Site, { status }: V1Pod): Promise<boolean> {
   return code === 200;
 }
 
-/** Kills the agent and waits until its kubelet has started it again. */
+/** Kills the agent and waits until its kubelet has started it again, or the operator has removed the pod, since Kubernetes sent consumers there still. */
 async function killAgent({ cluster }: Site, pod: string): Promise<void> {
-  const status = async (): Promise<V1ContainerStatus | undefined> =>
-    (await cluster.pods.get({ namespace, pod })).status?.containerStatuses?.[0];
-  const restarts = (await status())?.restartCount ?? 0;
+  const status = async (): Promise<V1ContainerStatus | "gone" | undefined> => {
+    try {
+      return (await cluster.pods.get({ namespace, pod })).status?.containerStatuses?.[0];
+    } catch (error) {
+      if (error instanceof ApiError && error.status === 404) return "gone";
+      throw error;
+    }
+  };
+  const before = await status();
+  const restarts = before === "gone" ? 0 : (before?.restartCount ?? 0);
   await cluster.pods.kill({ namespace, pod });
   await waitFor(`pod ${pod} runs again`, { deadline: 60_000 }, async () => {
     const now = await status();
-    return now !== undefined && now.restartCount > restarts && now.state?.running !== undefined;
+    if (now === undefined || now === "gone") return now === "gone";
+    return now.restartCount > restarts && now.state?.running !== undefined;
   });
 }
 
