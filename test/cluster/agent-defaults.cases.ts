@@ -3,7 +3,8 @@ import { expect, test } from "bun:test";
 import { parse } from "yaml";
 import { readPodTemplate } from "../../src/commands/agent-defaults.ts";
 import { resources } from "../../src/operator/resources.ts";
-import { type Anything, conditionOf, makeSecret, makeTarget, makeTunnel } from "./objects.ts";
+import { runPods } from "./kubelet.ts";
+import { type Anything, conditionOf, makeProxy, makeSecret, makeTarget } from "./objects.ts";
 import { startSite } from "./site.ts";
 import { podOf } from "./spec-template.ts";
 
@@ -16,7 +17,8 @@ test("a podTemplate for all agents reaches the pods of every kind, below that of
     ...rest
   } = parse(fixture).podTemplate;
   const given = { ...rest, labels: { team: "red" } };
-  await using site = await startSite("defaults");
+  await using site = await startSite("defaults", { settings: { maxRollouts: "100%" } });
+  await using _pods = runPods(site.plane, site.objects, () => true);
   const { objects } = site;
   const restartWith = (podTemplate: object) =>
     site.restart({
@@ -27,8 +29,11 @@ test("a podTemplate for all agents reaches the pods of every kind, below that of
     });
   await restartWith(given);
   await objects.create(makeSecret("db-key"));
-  await objects.create(makeTunnel("web"));
-  await objects.create(makeTarget("db", { podTemplate: { nodeSelector: { zone: "own" } } }));
+  await objects.create(makeProxy("db"));
+  await objects.create(makeTarget("edge", { secretRef: { name: "db-key" } }));
+  await objects.create(
+    makeTarget("own", { secretRef: { name: "db-key" }, podTemplate: { nodeSelector: { zone: "own" } } }),
+  );
   const templates = (shows: (deployment: Anything) => unknown, as: unknown[]) =>
     site.until(`templates show ${JSON.stringify(as)}`, async () => {
       const live = await objects.list(resources.deployment);
@@ -36,10 +41,10 @@ test("a podTemplate for all agents reaches the pods of every kind, below that of
       return Bun.deepEquals(found, as);
     });
   const selector = (deployment: Anything) => podOf(deployment).nodeSelector;
-  await templates(selector, [{ zone: "own" }, given.nodeSelector, given.nodeSelector]);
+  await templates(selector, [given.nodeSelector, given.nodeSelector, { zone: "own" }]);
   await templates((deployment) => deployment.spec.template.metadata.labels.team, ["red", "red", "red"]);
-  expect(conditionOf(await objects.get(resources.target, "db"))).not.toContain("InvalidSpec");
+  expect(conditionOf(await objects.get(resources.target, "own"))).not.toContain("InvalidSpec");
 
   await restartWith({ nodeSelector: { zone: "other" } });
-  await templates(selector, [{ zone: "own" }, { zone: "other" }, { zone: "other" }]);
+  await templates(selector, [{ zone: "other" }, { zone: "other" }, { zone: "own" }]);
 }, 90_000);
