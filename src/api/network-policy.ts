@@ -19,7 +19,8 @@ const ipBlock = checked(
       message: "cidr must be a range of addresses, for example 192.0.2.0/24 or 2001:db8::/32",
     },
     {
-      rule: "!isCIDR(self.cidr) || !has(self.except) || self.except.all(each, isCIDR(each) && each != self.cidr && cidr(self.cidr).containsCIDR(each))",
+      // Not containsCIDR: in Kubernetes 1.31 it knows a range only by the first address.
+      rule: "!isCIDR(self.cidr) || !has(self.except) || self.except.all(each, isCIDR(each) && cidr(self.cidr).containsIP(cidr(each).ip()) && cidr(each).prefixLength() > cidr(self.cidr).prefixLength())",
       message: "except must hold ranges of addresses that lie within cidr",
     },
   ],

@@ -99,6 +99,14 @@ const refused: Record<string, [objects: object[], message: string]> = {
     withPolicy({ ipBlock: { cidr: "192.0.2.0/24", except: ["198.51.100.0/25"] } }),
     "except must hold ranges of addresses that lie within cidr",
   ],
+  "an exception as large as its range": [
+    withPolicy({ ipBlock: { cidr: "192.0.2.0/24", except: ["192.0.2.0/24"] } }),
+    "except must hold ranges of addresses that lie within cidr",
+  ],
+  "an exception of the other family": [
+    withPolicy({ ipBlock: { cidr: "::/0", except: ["192.0.2.0/24"] } }),
+    "except must hold ranges of addresses that lie within cidr",
+  ],
   "a policy for pods on the nodes' network": [
     [
       proxy({ networkPolicy, podTemplate: { hostNetwork: true } }),
