@@ -34,7 +34,7 @@ function changedListsIn(wanted: Fields, live: Fields, path: string): Fields | un
 const exactMaps = /\.(selector|matchLabels|nodeSelector)$/;
 
 /** Where every map is exact: one more selector of a peer would let others in, or fewer. */
-const exactTree = /^\.spec\.ingress\b/;
+const exactTree = /^\.spec\.(ingress|networkPolicy)\b/;
 
 /** Where resource quantities stand, which the API server rewrites ("0.5" becomes "500m"). */
 const quantities = /\.resources\.(requests|limits)\./;

@@ -90,6 +90,15 @@ describe("planned for a Proxy", () => {
   });
 });
 
+test("what somebody adds to a peer of a pair's Proxy is put right there too", () => {
+  const wanted = withHash(pairProxy(makeTunnel({ networkPolicy }), 0, "optional"));
+  const live = structuredClone(wanted) as unknown as CachedObject & { spec: { networkPolicy: { from: object[] } } };
+  expect(isAsWanted(wanted, live)).toBe(true);
+  const [first = {}] = live.spec.networkPolicy.from;
+  Object.assign(first, { namespaceSelector: {} });
+  expect(isAsWanted(wanted, live)).toBe(false);
+});
+
 describe("it is put right when somebody", () => {
   const made = proxyNetworkPolicy(makeProxy({ networkPolicy }), undefined);
   if (made === undefined) throw new Error("a policy was asked for");
