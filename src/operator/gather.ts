@@ -1,4 +1,4 @@
-import { indexOf, tunnelSecretName } from "../desired/names.ts";
+import { indexOf, secretNameOf, tunnelSecretName } from "../desired/names.ts";
 import { labels } from "../names.ts";
 import type {
   ApplyFailure,
@@ -25,6 +25,8 @@ const noFailures: readonly ApplyFailure[] = [];
 /** RFC 3339 with whole seconds. */
 const timestamp = () => `${new Date().toISOString().slice(0, 19)}Z`;
 
+const freshSecret = () => Buffer.from(crypto.getRandomValues(new Uint8Array(32))).toString("base64");
+
 export async function gatherTunnel(tunnel: CachedTunnel, sources: Sources, signal: AbortSignal): Promise<TunnelInput> {
   const { caches, settings } = sources;
   const { namespace, name, uid } = tunnel.metadata;
@@ -35,7 +37,7 @@ export async function gatherTunnel(tunnel: CachedTunnel, sources: Sources, signa
     now: timestamp(),
     failures: noFailures,
     secret: await sources.secrets.find(namespace, tunnelSecretName(name), signal),
-    freshSecret: Buffer.from(crypto.getRandomValues(new Uint8Array(32))).toString("base64"),
+    freshSecret: freshSecret(),
     services: caches.services.indexed(owned),
     proxies: caches.proxies.indexed(owned),
     targets: caches.targets.indexed(owned),
@@ -54,7 +56,8 @@ export async function gatherProxy(proxy: CachedProxy, sources: Sources, signal: 
     settings,
     now: timestamp(),
     failures: noFailures,
-    secret: await sources.secrets.find(namespace, proxy.spec.secretRef.name, signal),
+    secret: await sources.secrets.find(namespace, secretNameOf(proxy), signal),
+    freshSecret: freshSecret(),
     deployments: caches.deployments.indexed(owned),
     replicaSets: caches.replicaSets.indexed(workload),
     services: caches.services.indexed(owned),

@@ -167,8 +167,10 @@ export interface TunnelInput extends CommonInput {
 
 export interface ProxyInput extends PacedInput {
   proxy: ProxyResource;
-  /** The Secret that `spec.secretRef` names. */
+  /** The object named `secretNameOf(proxy)`, whoever owns it. */
   secret: ObservedSecret | undefined;
+  /** As of a Tunnel; used only when the Proxy names no Secret and there is none yet. */
+  freshSecret: string;
   deployments: readonly ObservedDeployment[];
   replicaSets: readonly ObservedReplicaSet[];
   services: readonly ObservedService[];

@@ -68,6 +68,7 @@ const noPods = {
   nodes: undefined,
   probes: [],
   takenNodes: [],
+  freshSecret: "",
 };
 
 /** Everything that the operator applies for the object, down to the Deployments of a Tunnel's pairs. */

@@ -13,6 +13,7 @@ import "./placement.cases.ts";
 import "./apart.cases.ts";
 import "./ownership.cases.ts";
 import "./releases.cases.ts";
+import "./own-secret.cases.ts";
 import "./rest.cases.ts";
 import "./rollouts.cases.ts";
 import "./rights.cases.ts";
