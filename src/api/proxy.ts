@@ -11,6 +11,7 @@ import {
   proxyService,
   type Rule,
   replicas,
+  secretFingerprint,
   secretRef,
 } from "./fields.ts";
 import { podTemplate } from "./pod-template.ts";
@@ -49,6 +50,7 @@ export const proxyStatus = z
       .string()
       .exactOptional()
       .describe("The Secret that this Proxy uses: that of spec.secretRef, or the one that was made for it."),
+    secretFingerprint,
     activePod: z.string().exactOptional().describe("The proxy pod to which the rendezvous leads now."),
     replicas: count("Proxy pods that exist and are not being deleted."),
     liveReplicas: count("Proxy pods that run on a ready node and could be the active one."),

@@ -4,6 +4,7 @@ import { selectorOf, selectorText } from "../desired/pod-template.ts";
 import { isSilent } from "./active-pod.ts";
 import { nextAttempt } from "./attempt.ts";
 import { bad, firstObjection, good, nextConditions, ofGeneration, type Verdict } from "./conditions.ts";
+import { fingerprintStatus } from "./fingerprint.ts";
 import type { ObservedPod, ProxyInput } from "./observed.ts";
 import { isNewest, isOnReadyNode, runningContainer } from "./pods.ts";
 import { withProgress } from "./progress.ts";
@@ -36,6 +37,7 @@ export function proxyStatus(input: ProxyInput, findings: ProxyFindings): ProxySt
     ...("known" in endpoint && { proxyEndpoint: endpoint.known }),
     ...(spec.service && { consumerEndpoint: `${spec.service.name}.${metadata.namespace}.svc:${spec.service.port}` }),
     secretName: secretNameOf(proxy),
+    ...fingerprintStatus(input, proxy.status),
     ...(choice.active && { activePod: choice.active.metadata.name }),
     replicas: pods.length,
     liveReplicas: livePods.length,

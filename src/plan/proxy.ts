@@ -5,6 +5,7 @@ import { rendezvousService } from "../desired/rendezvous-service.ts";
 import { ownSecret, ownSecretMetadata } from "../desired/secret.ts";
 import { attemptText, attemptTime } from "./attempt.ts";
 import { transitionEvents } from "./conditions.ts";
+import { fingerprintPause } from "./fingerprint.ts";
 import { asFormerPair } from "./former-pair.ts";
 import type { ProxyInput } from "./observed.ts";
 import { isControlledBy, isOrphanOf, refOf, unwanted } from "./ownership.ts";
@@ -42,7 +43,10 @@ export function planProxy(given: ProxyInput): Plan<ProxyStatus> {
     ],
     status,
     events: [...activeEvents(findings), ...transitionEvents(proxy.status?.conditions, status.conditions)],
-    ...sooner(sooner(retryPause(failures), findings.choice.lookAgain), askAgain(findings.paced)),
+    ...sooner(
+      sooner(retryPause(failures), findings.choice.lookAgain),
+      askAgain(findings.paced) ?? fingerprintPause(input),
+    ),
   };
 }
 

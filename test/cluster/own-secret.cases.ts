@@ -1,4 +1,5 @@
 import { expect, test } from "bun:test";
+import { fingerprintOf } from "../../src/fingerprint.ts";
 import { resources } from "../../src/operator/resources.ts";
 import { runPods } from "./kubelet.ts";
 import { conditionOf, makeProxy, makeSecret } from "./objects.ts";
@@ -16,6 +17,11 @@ test("a Proxy that names no Secret gets one of its own, which outlives changes o
   const made = await objects.get(resources.secret, "edge-proxy-secret");
   expect(Buffer.from(atob(made?.data?.secret ?? ""), "base64").byteLength).toBe(32);
   expect((await objects.get(resources.proxy, "edge"))?.status.secretName).toBe("edge-proxy-secret");
+
+  await site.until("the fingerprint", async () => {
+    const { status } = (await objects.get(resources.proxy, "edge")) ?? {};
+    return status.secretFingerprint === (await fingerprintOf(atob(made?.data?.secret ?? "")));
+  });
 
   await objects.patch(resources.proxy, "edge", { spec: { replicas: 2 } });
   await site.restart();
