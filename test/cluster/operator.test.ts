@@ -14,6 +14,7 @@ import "./apart.cases.ts";
 import "./ownership.cases.ts";
 import "./releases.cases.ts";
 import "./own-secret.cases.ts";
+import "./two-sides.cases.ts";
 import "./rest.cases.ts";
 import "./rollouts.cases.ts";
 import "./rights.cases.ts";

@@ -50,6 +50,7 @@ const allowed: Readonly<Record<string, readonly string[]>> = {
     "api",
     "config",
     "dashboard",
+    "desired",
     "doctor",
     "endpoint.ts",
     "errors.ts",
