@@ -93,6 +93,18 @@ describe("a mistake is exit code 2 and one line", () => {
       'deadline was given "forever" by the variable NETAMINITY_DEADLINE; accepted: a duration from 100ms to 10m, such as 500ms, 10s or 2m',
     ],
     [
+      "a setting that is no variable is not given",
+      ["export", "proxy/edge"],
+      {},
+      "backend is not given; accepted: HOST:PORT with a name, an IPv4 address or an [IPv6] address, and a port from 1 to 65535, as --backend",
+    ],
+    [
+      "an object of a kind that the command does not take",
+      ["rotate", "target/edge"],
+      {},
+      'object was given "target/edge" by the argument; accepted: tunnel/NAME or proxy/NAME',
+    ],
+    [
       "no secret",
       ["target", "--proxy-endpoint=a:1", "--endpoint=b:1"],
       {},
