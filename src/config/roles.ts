@@ -1,9 +1,11 @@
 import { completionRole } from "./completion.ts";
 import { dashboardRole } from "./dashboard.ts";
 import { doctorRole } from "./doctor.ts";
+import { exportRole } from "./export.ts";
 import { manifestRole } from "./manifest.ts";
 import { operatorRole } from "./operator.ts";
 import { proxyRole } from "./proxy.ts";
+import { rotateRole } from "./rotate.ts";
 import { statusRole } from "./status.ts";
 import type { Role } from "./table.ts";
 import { targetRole } from "./target.ts";
@@ -12,7 +14,15 @@ import { targetRole } from "./target.ts";
 export const roles: readonly Role[] = [operatorRole, proxyRole, targetRole];
 
 /** The commands that answer and end. */
-export const tools: readonly Role[] = [doctorRole, statusRole, dashboardRole, manifestRole, completionRole];
+export const tools: readonly Role[] = [
+  doctorRole,
+  statusRole,
+  dashboardRole,
+  exportRole,
+  rotateRole,
+  manifestRole,
+  completionRole,
+];
 
 /** Names of the settings of all commands. */
 export function allSettingNames(): string[] {
