@@ -15,6 +15,7 @@ const allowed: Readonly<Record<string, readonly string[]>> = {
   // Knows Kubernetes, and nothing of our kinds.
   kube: ["errors.ts", "log.ts"],
   operator: ["api", "desired", "endpoint.ts", "errors.ts", "kube", "log.ts", "metrics.ts", "names.ts", "plan"],
+  publish: ["errors.ts", "kube", "log.ts", "metrics.ts", "names.ts"],
   // Its own I/O is in examine-by-hand.ts and prove-secret.ts (agent) and cluster.ts (kube): see below.
   doctor: [
     "agent",
@@ -42,7 +43,7 @@ const allowed: Readonly<Record<string, readonly string[]>> = {
     "log.ts",
     "metrics.ts",
     "names.ts",
-  ].concat(["operator", "plan", "secret.ts", "via.ts"]),
+  ].concat(["operator", "plan", "publish", "secret.ts", "via.ts"]),
 };
 
 /** `src/agent/pipe.ts` -> `agent`, `src/log.ts` -> `log.ts`. */
@@ -78,6 +79,14 @@ test("the doctor asks agents in two files and the API server in another; all tha
   ]);
 });
 
+test("what publishes decides without I/O", () => {
+  const pure = ["kube-node", "prefix", "netmaker-hosts", "netmaker-plan", "netmaker-rules"].map(
+    (name) => `src/publish/${name}.ts`,
+  );
+  const loaded = pure.flatMap((path) => [...loadedWith(path, imports).keys()]);
+  expect([...new Set(loaded)].filter((path) => !pure.includes(path)).sort()).toEqual(["node:net", "src/names.ts"]);
+});
+
 test("every part of src has a rule", () => {
   const parts = new Set([...imports.keys()].filter((path) => path.split("/").length > 2).map(partOf));
   expect([...parts].filter((part) => !(part in allowed))).toEqual([]);
@@ -111,6 +120,14 @@ test.each(["src/main.ts", "src/commands/root.ts", "src/commands/proxy.ts", "src/
     const heavy = ["api", "kube", "operator", "doctor"];
     const wrong = [...loaded].filter(([path]) => path.startsWith("@kubernetes/") || heavy.includes(partOf(path)));
     expect(wrong.map(([path, by]) => `${path} by ${by}`)).toEqual([]);
+  },
+);
+
+test.each(["main", "commands/root", "commands/operator", "commands/proxy", "commands/target", "commands/doctor"])(
+  "src/%s.ts loads nothing of the optional role publish",
+  (entry) => {
+    const loaded = loadedWith(`src/${entry}.ts`, imports);
+    expect([...loaded.keys()].filter((path) => partOf(path) === "publish")).toEqual([]);
   },
 );
 
