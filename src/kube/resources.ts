@@ -23,6 +23,8 @@ export const builtIn = {
   service: define("", "Service", "services"),
   endpointSlice: define("discovery.k8s.io", "EndpointSlice", "endpointslices"),
   secret: define("", "Secret", "secrets"),
+  configMap: define("", "ConfigMap", "configmaps"),
+  namespace: define("", "Namespace", "namespaces", false),
   pod: define("", "Pod", "pods"),
   node: define("", "Node", "nodes", false),
   event: define("events.k8s.io", "Event", "events"),

@@ -1,8 +1,8 @@
-import type { Pending } from "./kube-node.ts";
 import type { NetmakerApi } from "./netmaker-api.ts";
 import { leakedEndpoints, type MeshNode, matchHosts } from "./netmaker-hosts.ts";
 import { type Plan, planRules } from "./netmaker-plan.ts";
 import { type NewRule, ownIdentity, type Rule } from "./netmaker-rules.ts";
+import { createPendingClock } from "./pending-clock.ts";
 import { type Applied, MeshError, type Note, type Picture, type Provider, type View } from "./provider.ts";
 
 export interface NetmakerSettings {
@@ -11,8 +11,6 @@ export interface NetmakerSettings {
   adoptKaputNot: boolean;
 }
 
-/** Time for which a pending Node keeps its rules, in milliseconds. */
-const patience = 10 * 60_000;
 /** Milliseconds between looks at networks in which there was nothing of ours: a host may have left one while nobody looked. */
 const sweepInterval = 10 * 60_000;
 /** Writes at once. */
@@ -52,15 +50,6 @@ export function createNetmaker(
         apply: (term) => applyPlan(api, plan, term),
       };
     },
-  };
-}
-
-/** Remembers since when each Node has been pending, and says for whom it has been too long. */
-function createPendingClock(now: () => number): (pending: readonly Pending[]) => Set<string> {
-  let since = new Map<string, number>();
-  return (pending) => {
-    since = new Map(pending.map(({ node }) => [node.name, since.get(node.name) ?? now()]));
-    return new Set([...since].filter(([, at]) => now() - at >= patience).map(([name]) => name));
   };
 }
 
