@@ -6,7 +6,8 @@ import { createPendingClock } from "./pending-clock.ts";
 import { type Applied, MeshError, type Note, type Picture, type Provider, type View } from "./provider.ts";
 
 export interface NetmakerSettings {
-  cluster: string;
+  /** Name of this cluster, [a-z0-9-]{1,40}; asked for at each look. */
+  cluster: (signal: AbortSignal) => Promise<string>;
   force: boolean;
   adoptKaputNot: boolean;
 }
@@ -25,16 +26,25 @@ export function createNetmaker(
   now: () => number = () => performance.now(),
 ): Provider {
   const pendingSince = createPendingClock(now);
-  const networks = createNetworks(api, settings.cluster, now);
+  const networks = createNetworks(api, now);
   return {
     async look({ nodes, signal }: View): Promise<Picture> {
+      const cluster = await settings.cluster(signal);
       const hosts = await api.hosts(signal);
       const meshNodes = await api.nodes(signal);
       const { members, pending } = matchHosts(nodes, hosts, meshNodes);
       const touched = new Set(members.flatMap((member) => [...member.meshNodes.keys()]));
-      const { rules, notes } = await networks.read(touched, meshNodes, signal);
+      const { rules, notes } = await networks.read(cluster, touched, meshNodes, signal);
       const keepAll = nodes.length === 0 || hosts.length === 0 || meshNodes.length === 0;
-      const plan = planRules({ ...settings, members, pending, expired: pendingSince(pending), rules, keepAll });
+      const plan = planRules({
+        ...settings,
+        cluster,
+        members,
+        pending,
+        expired: pendingSince(pending),
+        rules,
+        keepAll,
+      });
       const leaks = leakedEndpoints(nodes, hosts);
       return {
         changes: describePlan(plan),
@@ -54,11 +64,11 @@ export function createNetmaker(
 }
 
 /** Reads the rules of the networks in which something of ours is wanted, was seen lately, or may have been left long ago. */
-function createNetworks(api: NetmakerApi, cluster: string, now: () => number) {
+function createNetworks(api: NetmakerApi, now: () => number) {
   let known = new Set<string>();
   let swept = Number.NEGATIVE_INFINITY;
   return {
-    async read(touched: ReadonlySet<string>, meshNodes: readonly MeshNode[], signal: AbortSignal) {
+    async read(cluster: string, touched: ReadonlySet<string>, meshNodes: readonly MeshNode[], signal: AbortSignal) {
       const isSweep = now() - swept >= sweepInterval;
       const others = isSweep ? meshNodes.map(({ network }) => network) : [];
       const rules: Rule[] = [];

@@ -30,7 +30,10 @@ export function netmakerRig(): NetmakerRig {
   return rig;
 }
 
-export function openProvider(rig: NetmakerRig, given: Partial<NetmakerSettings> = {}): Provider {
+export function openProvider(
+  rig: NetmakerRig,
+  { cluster = "test", ...given }: Partial<Omit<NetmakerSettings, "cluster">> & { cluster?: string } = {},
+): Provider {
   const endpoint = {
     url: rig.netmaker.url,
     ca: () => undefined,
@@ -38,7 +41,7 @@ export function openProvider(rig: NetmakerRig, given: Partial<NetmakerSettings> 
     metrics: createPublishMetrics(),
     timing: { call: 500, firstPause: 1, maxPause: 5 },
   };
-  const settings = { cluster: "test", force: false, adoptKaputNot: false, ...given };
+  const settings = { cluster: async () => cluster, force: false, adoptKaputNot: false, ...given };
   const api = createNetmakerApi(endpoint, () => rig.login);
   return createNetmaker(api, settings, () => rig.clock);
 }
