@@ -1,5 +1,5 @@
 import { annotations, type KubeNode, type Pending } from "./kube-node.ts";
-import { contains, parseAddress, parsePrefix, prefixKey } from "./prefix.ts";
+import { type Prefix, parseAddress, parsePrefix, prefixKey, shorten } from "./prefix.ts";
 
 /** A machine of the mesh, whatever networks it is in. */
 export interface MeshHost {
@@ -124,11 +124,22 @@ export function leakedEndpoints(
   nodes: readonly KubeNode[],
   hosts: readonly MeshHost[],
 ): { host: MeshHost; cidr: string }[] {
-  const cidrs = nodes.flatMap(({ podCidrs }) => podCidrs.map((cidr) => ({ cidr, prefix: parsePrefix(cidr) })));
+  const cidrs = new Map<string, string>();
+  // Few lengths and thousands of CIDRs: an address is looked up once for each length.
+  const shapes = new Map<string, Pick<Prefix, "family" | "length">>();
+  for (const cidr of nodes.flatMap(({ podCidrs }) => podCidrs)) {
+    const prefix = parsePrefix(cidr);
+    if (prefix !== undefined) {
+      cidrs.set(prefixKey(prefix), cidr);
+      shapes.set(`${prefix.family}/${prefix.length}`, prefix);
+    }
+  }
   return hosts.flatMap((host) => {
     const address = parseAddress(host.endpoint);
-    const hit =
-      address === undefined ? undefined : cidrs.find(({ prefix }) => prefix !== undefined && contains(prefix, address));
-    return hit === undefined ? [] : [{ host, cidr: hit.cidr }];
+    for (const { family, length } of shapes.values()) {
+      const cidr = address?.family === family ? cidrs.get(prefixKey(shorten(address, length))) : undefined;
+      if (cidr !== undefined) return [{ host, cidr }];
+    }
+    return [];
   });
 }

@@ -22,8 +22,13 @@ export function parsePrefix(text: string): Prefix | undefined {
   if (length > width) {
     return undefined;
   }
-  const host = BigInt(width - length);
-  return { family, network: (bitsOf(family, address) >> host) << host, length };
+  return shorten({ family, network: bitsOf(family, address), length: width }, length);
+}
+
+/** The network of that length in which it is; the length must not be greater than its own. */
+export function shorten({ family, network }: Prefix, length: number): Prefix {
+  const host = BigInt(widths[family] - length);
+  return { family, network: (network >> host) << host, length };
 }
 
 /** Reads an address, also one that is written with the length of its network, as meshes do. */
