@@ -6,6 +6,7 @@ import { byHand } from "./by-hand.ts";
 import { failover } from "./failover.ts";
 import { patternOne } from "./pattern-one.ts";
 import { placement } from "./placement.ts";
+import { publish } from "./publish.ts";
 import { rollouts } from "./rollouts.ts";
 import { scheduling } from "./scheduling.ts";
 import { twoClusters } from "./two-clusters.ts";
@@ -30,6 +31,7 @@ const siteNow = (): Site => {
 
 patternOne(siteNow);
 byHand(siteNow);
+publish(siteNow);
 scheduling(siteNow);
 rollouts(siteNow);
 upgrade(siteNow);

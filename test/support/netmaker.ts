@@ -55,7 +55,10 @@ const nextId = () => {
   return `${String(ids).padStart(8, "0")}-0000-4000-8000-000000000000`;
 };
 
-export async function startNetmaker(tls?: { cert: string; key: string }): Promise<ScriptedNetmaker> {
+export async function startNetmaker(
+  tls?: { cert: string; key: string },
+  host = "127.0.0.1",
+): Promise<ScriptedNetmaker> {
   const tokens = new Set<string>();
   const state: Omit<ScriptedNetmaker, "url" | typeof Symbol.asyncDispose> = {
     hosts: new Map(),
@@ -98,10 +101,10 @@ export async function startNetmaker(tls?: { cert: string; key: string }): Promis
   };
   const server = tls === undefined ? createServer(listener) : createSecureServer(tls, listener);
   const { promise, resolve } = Promise.withResolvers<void>();
-  server.listen(0, "127.0.0.1", resolve);
+  server.listen(0, host, resolve);
   await promise;
   return Object.assign(state, {
-    url: `http${tls === undefined ? "" : "s"}://127.0.0.1:${(server.address() as AddressInfo).port}`,
+    url: `http${tls === undefined ? "" : "s"}://${host}:${(server.address() as AddressInfo).port}`,
     async [Symbol.asyncDispose]() {
       const closed = Promise.withResolvers<void>();
       server.close(() => closed.resolve());
