@@ -26,9 +26,10 @@ const output: Kind<{ kind: "secret" | "configmap"; name: string }> = {
 };
 
 const settings = {
-  provider: optional(
+  provider: withDefault(
     oneOf(["netmaker", "netsody"]),
-    "The mesh that is told which pods are behind which node; required.",
+    "netmaker",
+    "The mesh that is told which pods are behind which node.",
   ),
   clusterName: optional(
     text("NAME", "1 to 40 of a-z, 0-9 and -", /^[a-z0-9-]{1,40}$/),
@@ -130,10 +131,7 @@ export const publishRole: Role<typeof settings> = {
   summary: "Tell a mesh (Netmaker, Netsody) which pod CIDRs are behind which node.",
   settings,
   check: (values) =>
-    values.provider === undefined
-      ? "provider is not given; accepted: one of netmaker, netsody, as --provider or NETAMINITY_PROVIDER"
-      : (togetherProblem(values) ??
-        (values.provider === "netmaker" ? netmakerProblem(values) : netsodyProblem(values))),
+    togetherProblem(values) ?? (values.provider === "netmaker" ? netmakerProblem(values) : netsodyProblem(values)),
 };
 
 type Given = Values<typeof settings>;

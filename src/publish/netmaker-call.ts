@@ -78,13 +78,14 @@ async function send(
 ): Promise<Answer> {
   throwIfStopped(signal, call);
   const { call: timeout } = { ...defaultTiming, ...timing };
+  // Outside of what follows: a file that cannot be read is no silence of the server.
+  const own = ca();
   const abort = new AbortController();
   const stop = () => abort.abort();
   signal.addEventListener("abort", stop, { once: true });
   const timer = setTimeout(stop, timeout);
   let code = 0;
   try {
-    const own = ca();
     const response = await fetch(url + call.path, {
       method: call.method,
       headers: {

@@ -1,9 +1,8 @@
 import { hostname } from "node:os";
-import { errorText } from "../errors.ts";
 import { backoffDelay, pause } from "../kube/backoff.ts";
 import { type Reflector, startReflector, type WatchTiming } from "../kube/cache.ts";
 import type { Credentials } from "../kube/credentials.ts";
-import { StoppedError } from "../kube/errors.ts";
+import { ApiError, CredentialsError, StoppedError, UnreachableError } from "../kube/errors.ts";
 import { createEventRecorder } from "../kube/events.ts";
 import { createKube, type Kube } from "../kube/kube.ts";
 import { type LeaderTiming, leaseClient, runLeader } from "../kube/leader.ts";
@@ -14,7 +13,7 @@ import { apiGroup, fieldManager } from "../names.ts";
 import { type KeptNode, type KubeNode, keepNode } from "./kube-node.ts";
 import { createPublishMetrics, type PublishMetrics } from "./metrics.ts";
 import type { Opened, OpenProvider } from "./open.ts";
-import type { Applied, Picture } from "./provider.ts";
+import { type Applied, MeshError, type Picture } from "./provider.ts";
 import { createTelling, type Telling } from "./telling.ts";
 import { createWaker, type Waker } from "./waker.ts";
 
@@ -189,12 +188,20 @@ async function onePass(term: AbortSignal, context: Context): Promise<Error | und
     }
   } catch (error) {
     if (error instanceof StoppedError && term.aborted) return undefined;
-    failure = error instanceof Error ? error : new Error(errorText(error));
+    // Anything else is a defect, and ends the process.
+    if (!isExpected(error)) throw error;
+    failure = error;
   }
   metrics.passSeconds.observe((performance.now() - began) / 1000);
   metrics.passes.inc({ result: failure === undefined ? "ok" : "error" });
   if (failure === undefined) metrics.lastSuccess.set(Date.now() / 1000);
   return failure;
+}
+
+const expected = [MeshError, ApiError, UnreachableError, CredentialsError, StoppedError];
+
+function isExpected(error: unknown): error is Error {
+  return expected.some((kind) => error instanceof kind);
 }
 
 export interface Once {
