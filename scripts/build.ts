@@ -7,6 +7,7 @@ import { mkdir, readdir, readFile, rename, rm, stat, writeFile } from "node:fs/p
 import { join } from "node:path";
 import { parseArgs } from "node:util";
 import { errorCode } from "../src/errors.ts";
+import { buildPage } from "./build-page.ts";
 import { makeOwn } from "./own-executable.ts";
 
 const root = join(import.meta.dir, "..");
@@ -38,6 +39,7 @@ async function build(target: string | undefined): Promise<void> {
   // Built beside and renamed, so that a running executable is never written to and a failed build leaves the old one.
   const fresh = `${output}.${process.pid}.tmp`;
   await removeLeftovers();
+  await buildPage();
   const args = [
     "build",
     "--compile",
@@ -98,13 +100,14 @@ function isRunning(pid: number): boolean {
 /** Covers everything that ends up in the executable, the compiler included. */
 async function digestOfInputs(target: string | undefined): Promise<string> {
   const hash = new Bun.CryptoHasher("sha256");
-  const sources = await Array.fromAsync(new Bun.Glob("src/**/*.{ts,json,yaml}").scan({ cwd: root }));
+  const sources = await Array.fromAsync(new Bun.Glob("src/**/*.{ts,tsx,css,html,json,yaml}").scan({ cwd: root }));
   const files = [
     ...sources.sort(),
     "package.json",
     "package-lock.json",
     "tsconfig.json",
     "scripts/build.ts",
+    "scripts/build-page.ts",
     "scripts/own-executable.ts",
   ];
   hash.update(`${Bun.version} ${target ?? `${process.platform}-${process.arch}`}\n`);

@@ -6,7 +6,7 @@ import { errorText, StartError } from "../errors.ts";
 import { type HealthServer, startHealth } from "../health.ts";
 import { type Credentials, inClusterCredentials } from "../kube/credentials.ts";
 import { CredentialsError } from "../kube/errors.ts";
-import { kubeconfigCredentials } from "../kube/kubeconfig.ts";
+import { kubeconfigCredentials, kubeconfigPaths } from "../kube/kubeconfig.ts";
 import { type Operator, startOperator } from "../operator/run.ts";
 import type { PlanSettings } from "../plan/observed.ts";
 import { listenForStop } from "./lifetime.ts";
@@ -53,7 +53,7 @@ function startHealthOf(operator: Operator, listen: Settings["healthListen"]): He
 
 function findCredentials({ kubeconfig }: Settings): Credentials {
   try {
-    return kubeconfig === undefined ? inClusterCredentials() : kubeconfigCredentials(kubeconfig);
+    return kubeconfig === undefined ? inClusterCredentials() : kubeconfigCredentials(kubeconfigPaths(kubeconfig));
   } catch (error) {
     if (error instanceof CredentialsError) {
       throw new StartError(errorText(error), { cause: error });

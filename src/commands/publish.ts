@@ -6,7 +6,7 @@ import { errorText, StartError } from "../errors.ts";
 import { type HealthServer, startHealth } from "../health.ts";
 import { inClusterCredentials } from "../kube/credentials.ts";
 import { CredentialsError } from "../kube/errors.ts";
-import { kubeconfigCredentials } from "../kube/kubeconfig.ts";
+import { kubeconfigCredentials, kubeconfigPaths } from "../kube/kubeconfig.ts";
 import { builtIn } from "../kube/resources.ts";
 import type { Log } from "../log.ts";
 import { type OpenProvider, openNetmaker, openNetsody } from "../publish/open.ts";
@@ -116,7 +116,7 @@ async function openOf(settings: Settings, namespace: string, log: Log): Promise<
 
 function findCredentials({ kubeconfig }: Settings): PublishOptions["credentials"] {
   try {
-    return kubeconfig === undefined ? inClusterCredentials() : kubeconfigCredentials(kubeconfig);
+    return kubeconfig === undefined ? inClusterCredentials() : kubeconfigCredentials(kubeconfigPaths(kubeconfig));
   } catch (error) {
     if (error instanceof CredentialsError) {
       throw new StartError(errorText(error), { cause: error });

@@ -16,6 +16,7 @@ const runs: Readonly<Record<string, () => Promise<(args: readonly string[]) => P
   publish: async () => (await import("./publish.ts")).runPublish,
   doctor: async () => (await import("./doctor.ts")).runDoctor,
   status: async () => (await import("./status.ts")).runStatus,
+  dashboard: async () => (await import("./dashboard.ts")).runDashboard,
   manifest: async () => (await import("./manifest.ts")).runManifest,
   completion: async () => (await import("./completion.ts")).runCompletion,
 };

@@ -1,6 +1,7 @@
 import type { z } from "zod";
 import { backoffDelay, pause } from "../kube/backoff.ts";
 import { StoppedError } from "../kube/errors.ts";
+import { fetchThrough, proxyFor } from "../kube/http-proxy.ts";
 import type { PublishMetrics } from "./metrics.ts";
 import { MeshError } from "./provider.ts";
 
@@ -78,15 +79,16 @@ async function send(
 ): Promise<Answer> {
   throwIfStopped(signal, call);
   const { call: timeout } = { ...defaultTiming, ...timing };
-  // Outside of what follows: a file that cannot be read is no silence of the server.
+  // Outside of what follows: a file or a variable that cannot be used is no silence of the server.
   const own = ca();
+  const proxy = proxyFor(new URL(url));
   const abort = new AbortController();
   const stop = () => abort.abort();
   signal.addEventListener("abort", stop, { once: true });
   const timer = setTimeout(stop, timeout);
   let code = 0;
   try {
-    const response = await fetch(url + call.path, {
+    const response = await fetchThrough(proxy, url + call.path, {
       method: call.method,
       headers: {
         accept: "application/json",
