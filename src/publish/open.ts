@@ -10,6 +10,7 @@ import { createNetmaker } from "./netmaker.ts";
 import { createNetmakerApi } from "./netmaker-api.ts";
 import { type LoginSource, readLogin } from "./netmaker-login.ts";
 import { createNetsody, type NetsodySettings } from "./netsody.ts";
+import { readNetwork } from "./netsody-network.ts";
 import { followOutput, type OutputOptions } from "./netsody-output.ts";
 import { type NetsodyServer, serveNetsody } from "./netsody-server.ts";
 import type { Provider } from "./provider.ts";
@@ -110,7 +111,7 @@ export function openNetsody(options: NetsodyOptions): OpenProvider {
     const output = followOutput({ ...options.output, kube, metrics, log, signal, timing, onChange: wake });
     const file = options.passwordFile === undefined ? undefined : rereadFile(options.passwordFile);
     const login = () => ({ username: options.username, password: options.password ?? file?.read() ?? "" });
-    const text = () => output.current()?.text;
+    const text = lastValid(() => output.current()?.text);
     const server = serves
       ? listen(
           () => serveNetsody({ listen: options.listen, network: options.networkName, text, login, metrics }),
@@ -131,6 +132,20 @@ export function openNetsody(options: NetsodyOptions): OpenProvider {
         await output.done;
       },
     };
+  };
+}
+
+/** What somebody has edited in the object is not handed on when agents would refuse it. */
+function lastValid(current: () => string | undefined): () => string | undefined {
+  let seen: string | undefined;
+  let valid: string | undefined;
+  return () => {
+    const now = current();
+    if (now !== seen) {
+      seen = now;
+      valid = now !== undefined && "network" in readNetwork(now) ? now : valid;
+    }
+    return valid;
   };
 }
 

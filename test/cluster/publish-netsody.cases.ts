@@ -65,8 +65,12 @@ describe("a Netsody network", () => {
     await requestsWithin(site, (await leads(one)) ? one : two, 3);
     expect(await version()).toBe(before ?? "");
 
-    await site.objects.patch(resources.secret, outputName, { data: { "network.toml": btoa("edited = 1\n") } });
-    await site.until("the hand edit is repaired", async () => (await entries()).length === 2);
+    const edited = btoa("edited = 1\n");
+    await site.objects.patch(resources.secret, outputName, { data: { "network.toml": edited } });
+    await site.until("the hand edit is repaired, and never served", async () => {
+      expect(await entries()).toEqual([a, b]);
+      return (await site.objects.get(resources.secret, outputName))?.data?.["network.toml"] !== edited;
+    });
 
     await Bun.write(file.path, makeBase(["pub-a", "pub-a"]));
     await site.until("an Event on the Secret", async () => {
