@@ -138,7 +138,6 @@ type Given = Values<typeof settings>;
 
 function togetherProblem({ check, once, dryRun, force, adoptKaputNot, provider }: Given): string | undefined {
   if (check && once) return "both check and once are given; accepted: at most one of the two";
-  if (check && dryRun) return "both check and dry-run are given; accepted: check alone, which writes nothing either";
   if (once && dryRun) return "both once and dry-run are given; accepted: --check for one look that writes nothing";
   if (adoptKaputNot && provider !== "netmaker") {
     return `adopt-kaput-not is given for the provider ${provider}; accepted: with netmaker alone`;

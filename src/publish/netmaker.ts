@@ -3,6 +3,7 @@ import { leakedEndpoints, type MeshNode, matchHosts } from "./netmaker-hosts.ts"
 import { type Plan, planRules } from "./netmaker-plan.ts";
 import { type NewRule, ownIdentity, type Rule } from "./netmaker-rules.ts";
 import { createPendingClock } from "./pending-clock.ts";
+import { parsePrefix, prefixKey } from "./prefix.ts";
 import { type Applied, MeshError, type Note, type Picture, type Provider, type View } from "./provider.ts";
 
 export interface NetmakerSettings {
@@ -148,31 +149,47 @@ function differences(before: Rule, after: Rule): string {
 async function applyPlan(api: NetmakerApi, plan: Plan, signal: AbortSignal): Promise<Applied> {
   const done = { created: 0, updated: 0, deleted: 0 };
   const failures: MeshError[] = [];
+  /** What should have a rule by now and may have none. */
+  const missing = new Set<string>();
   let inARow = 0;
-  const isHopeless = () => inARow >= maxFailuresInARow;
-  const all = async <T>(items: readonly T[], verb: keyof typeof done, write: (item: T) => Promise<void>) => {
-    const waiting = items.values();
+  const all = async <T extends NewRule>(
+    rules: readonly T[],
+    verb: keyof typeof done,
+    write: (rule: T, signal: AbortSignal) => Promise<void>,
+  ) => {
+    const waiting = rules.values();
     const work = async () => {
-      for (const item of waiting) {
-        if (isHopeless()) return;
+      for (const rule of waiting) {
+        if (inARow >= maxFailuresInARow) return;
         try {
-          await write(item);
+          await write(rule, signal);
           done[verb] += 1;
           inARow = 0;
         } catch (error) {
           if (!(error instanceof MeshError)) throw error;
           failures.push(error);
+          missing.add(placeOf(rule));
           inARow += 1;
         }
       }
     };
     await Promise.all(Array.from({ length: writers }, work));
   };
-  await all(plan.create, "created", (rule) => api.create(rule, signal));
-  await all(plan.update, "updated", ({ rule }) => api.update(rule, signal));
-  // What should take the place of a rule is not there for sure.
-  if (failures.length === 0) {
-    await all(plan.delete, "deleted", (rule) => api.remove(rule, signal));
-  }
+  await all(plan.create, "created", api.create);
+  await all(
+    plan.update.map(({ rule }) => rule),
+    "updated",
+    api.update,
+  );
+  await all(
+    plan.delete.filter((rule) => !missing.has(placeOf(rule))),
+    "deleted",
+    api.remove,
+  );
   return { ...done, failures };
+}
+
+function placeOf({ network, range }: NewRule): string {
+  const prefix = parsePrefix(range);
+  return `${network}\n${prefix === undefined ? range : prefixKey(prefix)}`;
 }

@@ -175,7 +175,7 @@ describe("a failure", () => {
     expect(rulesOf(rig)).toHaveLength(1);
   });
 
-  test("of one rule keeps no other from being written, but deletions wait", async () => {
+  test("of one rule keeps no other from being written or deleted", async () => {
     const names = ["a", "b", "c", "gone"];
     for (const name of names) rig.netmaker.join(name);
     const nodeOf = (name: string) => makeNode(name, { podCidrs: [`10.42.${names.indexOf(name)}.0/24`] });
@@ -185,11 +185,23 @@ describe("a failure", () => {
     const { applied } = await pass(provider, ["a", "b", "c"].map(nodeOf));
     expect([applied.created, applied.deleted, applied.failures.map(({ message }) => message)]).toEqual([
       2,
-      0,
+      1,
       ["POST /api/v1/egress failed (400: scripted failure)"],
     ]);
     const second = await pass(provider, ["a", "b", "c"].map(nodeOf));
-    expect([second.applied.created, second.applied.deleted, rulesOf(rig).length]).toEqual([1, 1, 3]);
+    expect([second.applied.created, rulesOf(rig).length]).toEqual([1, 3]);
+  });
+
+  test("of a rule that is to take the place of another keeps that one until it is there", async () => {
+    rig.netmaker.join("before");
+    rig.netmaker.join("after");
+    const provider = openProvider(rig);
+    await pass(provider, [makeNode("before")]);
+    failOnce(rig, "POST /api/v1/egress", { code: 500 });
+    const { applied } = await pass(provider, [makeNode("after")]);
+    expect([applied.deleted, rulesOf(rig).map(({ name }) => name)]).toEqual([0, ["before pods (1/1)"]]);
+    await pass(provider, [makeNode("after")]);
+    expect(rulesOf(rig).map(({ name }) => name)).toEqual(["after pods (1/1)"]);
   });
 
   test("of every write ends the pass soon", async () => {
