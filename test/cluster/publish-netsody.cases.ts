@@ -88,6 +88,28 @@ describe("a Netsody network", () => {
   }, 90_000);
 });
 
+test("what is published outlives an upgrade of the chart, which never wrote it", async () => {
+  await using site = await startPublishSite("chart");
+  const { plane, namespace } = site;
+  const chart = join(import.meta.dir, "../../chart");
+  const set = ["crds.install=false", "operator.replicas=0", "publish.enabled=true", "publish.provider=netsody"].concat([
+    "publish.existingSecret=login",
+    "publish.netsody.base.name=base",
+    "fullnameOverride=mesh",
+  ]);
+  const upgrade = (...more: string[]) => {
+    const values = [...set, ...more].flatMap((value) => ["--set", value]);
+    return plane.helm(["upgrade", "--install", "mesh", chart, "--namespace", namespace, ...values]);
+  };
+  await upgrade();
+  const published = { "network.toml": btoa("network = 1\n") };
+  await site.objects.patch(resources.secret, outputName, { data: published });
+  await upgrade("publish.replicas=1", "commonLabels.team=red");
+  const secret = await site.objects.get(resources.secret, outputName);
+  expect([secret?.data, secret?.metadata.labels?.team]).toEqual([published, "red"]);
+  await plane.helm(["uninstall", "mesh", "--namespace", namespace]);
+}, 90_000);
+
 async function leads({ metrics }: ReturnType<typeof start>): Promise<boolean> {
   return (await metrics.leader.get()).values[0]?.value === 1;
 }

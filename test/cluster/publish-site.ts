@@ -66,7 +66,7 @@ export async function startPublishSite(name: string): Promise<PublishSite> {
       await site.removeNode(nodeName);
       nodes.add(nodeName);
       const spec = podCIDRs === undefined ? {} : { spec: { podCIDR: podCIDRs[0], podCIDRs } };
-      const metadata = { name: nodeName };
+      const metadata = { name: nodeName, labels: { site: namespace } };
       await plane.api.request("/api/v1/nodes", { body: { apiVersion: "v1", kind: "Node", metadata, ...spec } });
     },
     async removeNode(nodeName) {
@@ -84,10 +84,7 @@ export async function startPublishSite(name: string): Promise<PublishSite> {
       }
     },
     async [Symbol.asyncDispose]() {
-      const names = [...nodes];
-      for (let from = 0; from < names.length; from += 50) {
-        await Promise.all(names.slice(from, from + 50).map((each) => site.removeNode(each)));
-      }
+      await plane.api.request(`/api/v1/nodes?labelSelector=site%3D${namespace}`, { method: "DELETE" });
       await netmaker[Symbol.asyncDispose]();
       await plane.api.request(`/api/v1/namespaces/${namespace}`, { method: "DELETE" });
       await plane.kubectl(["delete", "clusterrole,clusterrolebinding", namespace, "--wait=false"]);
