@@ -35,6 +35,7 @@ const groups: readonly Group[] = [
   { name: "cluster", place: "first", setup: ["cluster"], system: true, minutes: 15 },
   { name: "oldest", place: "first", setup: ["cluster"], system: true, kubernetes: "1.31", minutes: 6 },
   { name: "dashboard", place: "first", setup: ["browser"], system: true, minutes: 6 },
+  { name: "machines", place: "first", setup: ["machines"], system: true, minutes: 8 },
   { name: "e2e", place: "alone", setup: ["cluster", "browser"], system: true, minutes: 25 },
 ];
 

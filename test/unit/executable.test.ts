@@ -49,6 +49,13 @@ describe("without a role", () => {
     }
   });
 
+  test("version says what was built, and for what", async () => {
+    const { code, lines } = await run(["version"]);
+    expect([code, lines[0]]).toEqual([0, `netaminity ${manifest.version}`]);
+    expect(lines[1]).toMatch(/^commit {3}(unknown|[0-9a-f]{7,} of \d{4}-\d\d-\d\d(, with changes)?)$/);
+    expect(lines[2]).toMatch(/^runtime {2}Bun \d+\.\d+\.\d+ for linux (x64|arm64), glibc \d/);
+  });
+
   test.each([[["--version"]], [["proxy", "--version"]]])(
     "%p prints the version of package.json alone",
     async (args) => {
