@@ -5,13 +5,14 @@ import { exportRole } from "./export.ts";
 import { manifestRole } from "./manifest.ts";
 import { operatorRole } from "./operator.ts";
 import { proxyRole } from "./proxy.ts";
+import { publishRole } from "./publish.ts";
 import { rotateRole } from "./rotate.ts";
 import { statusRole } from "./status.ts";
 import type { Role } from "./table.ts";
 import { targetRole } from "./target.ts";
 
 /** Every role of the executable, in the order of help and docs. */
-export const roles: readonly Role[] = [operatorRole, proxyRole, targetRole];
+export const roles: readonly Role[] = [operatorRole, proxyRole, targetRole, publishRole];
 
 /** The commands that answer and end. */
 export const tools: readonly Role[] = [

@@ -29,5 +29,7 @@ import "./kubeconfig.cases.ts";
 import "./examples.cases.ts";
 import "./platforms.cases.ts";
 import "./process.cases.ts";
+import "./publish.cases.ts";
+import "./publish-netsody.cases.ts";
 
 stopPlaneAfterAll();

@@ -27,6 +27,7 @@ const allowed: Readonly<Record<string, readonly string[]>> = {
     "plan",
     "secret-text.ts",
   ],
+  publish: ["errors.ts", "kube", "log.ts", "metrics.ts", "names.ts"],
   // Its own I/O is in examine-by-hand.ts and prove-secret.ts (agent) and cluster.ts (kube): see below.
   doctor: [
     "agent",
@@ -61,7 +62,7 @@ const allowed: Readonly<Record<string, readonly string[]>> = {
     "log.ts",
     "metrics.ts",
     "names.ts",
-  ].concat(["operator", "plan", "secret-text.ts", "secret.ts", "share", "via.ts"]),
+  ].concat(["operator", "plan", "publish", "secret-text.ts", "secret.ts", "share", "via.ts"]),
 };
 
 /** `src/agent/pipe.ts` -> `agent`, `src/log.ts` -> `log.ts`. */
@@ -106,6 +107,14 @@ test("the doctor asks agents in two files and the API server in another; all tha
   ]);
 });
 
+test("what publishes decides without I/O", () => {
+  const pure = ["kube-node", "prefix", "netmaker-hosts", "netmaker-plan", "netmaker-rules"].map(
+    (name) => `src/publish/${name}.ts`,
+  );
+  const loaded = pure.flatMap((path) => [...loadedWith(path, imports).keys()]);
+  expect([...new Set(loaded)].filter((path) => !pure.includes(path)).sort()).toEqual(["node:net", "src/names.ts"]);
+});
+
 test("every part of src has a rule", () => {
   const parts = new Set([...imports.keys()].filter((path) => path.split("/").length > 2).map(partOf));
   expect([...parts].filter((part) => !(part in allowed))).toEqual([]);
@@ -141,6 +150,20 @@ test.each(["src/main.ts", "src/commands/root.ts", "src/commands/proxy.ts", "src/
     expect(wrong.map(([path, by]) => `${path} by ${by}`)).toEqual([]);
   },
 );
+
+test.each([
+  "main",
+  "commands/root",
+  "commands/operator",
+  "commands/proxy",
+  "commands/target",
+  "commands/doctor",
+  "commands/status",
+  "commands/dashboard",
+])("src/%s.ts loads nothing of the optional role publish", (entry) => {
+  const loaded = loadedWith(`src/${entry}.ts`, imports);
+  expect([...loaded.keys()].filter((path) => partOf(path) === "publish")).toEqual([]);
+});
 
 test("the check itself sees what is loaded: the operator's command reaches the client of the API server", () => {
   expect([...loadedWith("src/commands/operator.ts", imports).keys()]).toContain("src/kube/kube.ts");

@@ -6,6 +6,7 @@ import { startTarget } from "../../src/agent/target/target.ts";
 import { createLog } from "../../src/log.ts";
 import { createMetrics } from "../../src/metrics.ts";
 import { createOperatorMetrics } from "../../src/operator/metrics.ts";
+import { createPublishMetrics } from "../../src/publish/metrics.ts";
 
 const root = join(import.meta.dir, "../..");
 const page = await Bun.file(join(root, "docs/reference/metrics.md")).text();
@@ -80,12 +81,15 @@ test("the page lists every metric of the agents, with type, labels and help", as
   expect(rowsBelow("Proxy and target")).toEqual((await agentMetrics()).map(rowOf));
 });
 
-test("the page lists every metric of the operator", () => {
-  const all = createOperatorMetrics().registry.getMetricsAsArray() as unknown as (Omit<Described, "labels"> & {
+test.each([
+  ["Operator", createOperatorMetrics],
+  ["Publish", createPublishMetrics],
+])("the page lists every metric of the role %s", (heading, create) => {
+  const all = create().registry.getMetricsAsArray() as unknown as (Omit<Described, "labels"> & {
     labelNames: string[];
   })[];
   const rows = all.map((metric) => rowOf({ ...metric, labels: metric.labelNames })).sort();
-  expect(rowsBelow("Operator")).toEqual(rows);
+  expect(rowsBelow(heading)).toEqual(rows);
 });
 
 test("the page explains every result of a stream", async () => {
