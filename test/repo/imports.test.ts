@@ -14,6 +14,8 @@ const allowed: Readonly<Record<string, readonly string[]>> = {
   plan: ["api", "desired", "endpoint.ts", "names.ts", "secret-text.ts"],
   // Knows Kubernetes, and nothing of our kinds.
   kube: ["errors.ts", "log.ts"],
+  // An optional role: nothing but its command loads it.
+  node: ["errors.ts", "kube", "log.ts", "metrics.ts", "names.ts"],
   operator: ["api", "desired", "endpoint.ts", "errors.ts", "kube", "log.ts", "metrics.ts", "names.ts", "plan"],
   // Its own I/O is in examine-by-hand.ts and prove-secret.ts (agent) and cluster.ts (kube): see below.
   doctor: [
@@ -42,7 +44,7 @@ const allowed: Readonly<Record<string, readonly string[]>> = {
     "log.ts",
     "metrics.ts",
     "names.ts",
-  ].concat(["operator", "plan", "secret.ts", "via.ts"]),
+  ].concat(["node", "operator", "plan", "secret.ts", "via.ts"]),
 };
 
 /** `src/agent/pipe.ts` -> `agent`, `src/log.ts` -> `log.ts`. */
