@@ -28,6 +28,7 @@ const groups: readonly Group[] = [
   { name: "unit", setup: [], system: false, minutes: 6 },
   { name: "repo", setup: [], system: false, minutes: 2 },
   { name: "tunnel", setup: ["peers"], system: false, minutes: 15 },
+  { name: "node", setup: ["node"], system: true, minutes: 6 },
   { name: "chart", setup: ["cluster"], system: true, minutes: 6 },
   { name: "cluster", setup: ["cluster"], system: true, minutes: 12 },
   { name: "oldest", setup: ["cluster"], system: true, kubernetes: "1.31", minutes: 6 },

@@ -115,7 +115,7 @@ describe("the change from one table to another", () => {
 
 describe("a listing", () => {
   const listingOf = (table: Table, extra: unknown[] = []) => {
-    const objects = replacement(table).flatMap((command) => {
+    const objects = replacement(table).flatMap((command): unknown[] => {
       const { set, map, chain, rule, element } = (command.add ?? {}) as Record<string, Record<string, unknown>>;
       if (element !== undefined) return [];
       const { elements = new Map() } = table.sets.find(({ name }) => name === (set ?? map)?.name) ?? {};
