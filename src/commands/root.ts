@@ -13,6 +13,7 @@ const runs: Readonly<Record<string, () => Promise<(args: readonly string[]) => P
   operator: async () => (await import("./operator.ts")).runOperator,
   proxy: async () => (await import("./proxy.ts")).runProxy,
   target: async () => (await import("./target.ts")).runTarget,
+  node: async () => (await import("./node.ts")).runNode,
   doctor: async () => (await import("./doctor.ts")).runDoctor,
   status: async () => (await import("./status.ts")).runStatus,
   manifest: async () => (await import("./manifest.ts")).runManifest,

@@ -1,6 +1,7 @@
 import { completionRole } from "./completion.ts";
 import { doctorRole } from "./doctor.ts";
 import { manifestRole } from "./manifest.ts";
+import { nodeRole } from "./node.ts";
 import { operatorRole } from "./operator.ts";
 import { proxyRole } from "./proxy.ts";
 import { statusRole } from "./status.ts";
@@ -8,7 +9,7 @@ import type { Role } from "./table.ts";
 import { targetRole } from "./target.ts";
 
 /** Every role of the executable, in the order of help and docs. */
-export const roles: readonly Role[] = [operatorRole, proxyRole, targetRole];
+export const roles: readonly Role[] = [operatorRole, proxyRole, targetRole, nodeRole];
 
 /** The commands that answer and end. */
 export const tools: readonly Role[] = [doctorRole, statusRole, manifestRole, completionRole];

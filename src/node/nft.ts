@@ -17,22 +17,31 @@ export interface Nft {
 /** Milliseconds after which a call is given up. A replacement with 20,000 elements takes a third of a second. */
 const deadline = 30_000;
 const longestComplaint = 500;
+const maxReads = 3;
 
 /** `command` comes before the arguments: `["nft"]`, or what enters a network namespace first. */
 export function createNft(command: readonly string[] = ["nft"]): Nft {
   const read = async (...args: string[]) => await runProgram([...command, ...args]);
+  const isThere = async (family: Family, name: string) => {
+    const listing = JSON.parse(await read("-j", "list", "tables", family)) as {
+      nftables: { table?: { name: string } }[];
+    };
+    return listing.nftables.some(({ table }) => table?.name === name);
+  };
   return {
     async apply(commands) {
       await runProgram([...command, "-j", "-f", "-"], JSON.stringify({ nftables: commands }));
     },
     async read(family, name) {
-      const tables = JSON.parse(await read("-j", "list", "tables", family)) as {
-        nftables: { table?: { name: string } }[];
-      };
-      // A question for a table that is not there fails, and so would one for a table that could not be read.
-      return tables.nftables.some(({ table }) => table?.name === name)
-        ? readListing(await read("-j", "list", "table", family, name), family, name)
-        : undefined;
+      for (let attempt = 1; ; attempt += 1) {
+        try {
+          return readListing(await read("-j", "list", "table", family, name), family, name);
+        } catch (error) {
+          // A question for a table that is not there fails, and so does one for a table that cannot be read, or that came just now.
+          if (!(await isThere(family, name))) return undefined;
+          if (attempt === maxReads) throw error;
+        }
+      }
     },
     async monitor(onLine, signal) {
       // As text: its JSON of some of others' maps kills nft 1.0.6.

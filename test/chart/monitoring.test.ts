@@ -2,6 +2,7 @@ import { describe, expect, setDefaultTimeout, test } from "bun:test";
 import { join } from "node:path";
 import { parse } from "yaml";
 import { createMetrics } from "../../src/metrics.ts";
+import { createNodeMetrics } from "../../src/node/metrics.ts";
 import { createOperatorMetrics } from "../../src/operator/metrics.ts";
 import { chart, only, refusal, render, repository } from "./helm.ts";
 
@@ -9,9 +10,11 @@ setDefaultTimeout(60_000);
 
 const enabled = (name: string, more: object = {}) => ({ metrics: { [name]: { enabled: true, ...more } } });
 
-/** Names of series that the two kinds of process expose. */
+/** Names of series that the kinds of process expose. */
 async function knownSeries(): Promise<Set<string>> {
-  const bodies = await Promise.all([createOperatorMetrics(), createMetrics()].map((metrics) => metrics.expose()));
+  const bodies = await Promise.all(
+    [createOperatorMetrics(), createMetrics(), createNodeMetrics()].map((metrics) => metrics.expose()),
+  );
   const names = new Set(
     bodies.flatMap(({ body }) => [...body.matchAll(/^# TYPE (\w+)/gm)].map(([, name = ""]) => name)),
   );
