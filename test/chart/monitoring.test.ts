@@ -101,7 +101,8 @@ describe("the alerts", () => {
 
   test("are those of the file, with the labels that were asked for", async () => {
     const file: Groups = parse(await Bun.file(join(chart, "files/alerts.yaml")).text());
-    const objects = await render(enabled("rules", { alertLabels: { team: "network", severity: "page" } }));
+    const values = enabled("rules", { alertLabels: { team: "network", severity: "page" } });
+    const objects = await render({ ...values, node: { enabled: true } });
     const { spec } = only<{ spec: Groups }>(objects, "PrometheusRule");
     expect(spec.groups).toEqual(
       file.groups.map(({ name, rules }) => ({

@@ -21,5 +21,6 @@ import "./kubeconfig.cases.ts";
 import "./examples.cases.ts";
 import "./platforms.cases.ts";
 import "./process.cases.ts";
+import "./node.cases.ts";
 
 stopPlaneAfterAll();
