@@ -5,9 +5,11 @@ import { type Diagnosis, diagnose, exitCodes } from "../doctor/check.ts";
 import { openCluster } from "../doctor/cluster.ts";
 import { examineProxy, examineTarget, examineTunnel } from "../doctor/examine.ts";
 import { examineByHand } from "../doctor/examine-by-hand.ts";
+import { examineService } from "../doctor/examine-service.ts";
 import { type ProxyFacts, seen } from "../doctor/facts.ts";
 import { proxyPath, targetPath, tunnelPath } from "../doctor/paths.ts";
 import { diagnosisJson, diagnosisText } from "../doctor/report.ts";
+import { servicePath } from "../doctor/service-checks.ts";
 import { probe } from "../doctor/tunnel-probe.ts";
 import { createLog } from "../log.ts";
 import { openSecrets } from "../secret.ts";
@@ -33,6 +35,8 @@ async function inCluster({ kind, name }: Patient, settings: Settings): Promise<D
   const probed = async (proxies: readonly ProxyFacts[]) =>
     settings.probe ? await probe(cluster, namespace, proxies) : undefined;
   switch (kind) {
+    case "Service":
+      return diagnose(subject, servicePath(name, await examineService(cluster, namespace, name)));
     case "Tunnel": {
       const facts = await examineTunnel(cluster, namespace, name);
       const result = await probed(facts.pairs.map(({ proxy }) => proxy));

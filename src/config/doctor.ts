@@ -4,7 +4,7 @@ import { optional, type Role, withDefault } from "./table.ts";
 
 /** What the doctor is asked about. */
 export interface Patient {
-  kind: "Tunnel" | "Proxy" | "Target";
+  kind: "Tunnel" | "Proxy" | "Target" | "Service";
   name: string;
 }
 
@@ -13,13 +13,15 @@ export const kindWords: Readonly<Record<Patient["kind"], readonly string[]>> = {
   Tunnel: ["tunnel", "tunnels", "tnl"],
   Proxy: ["proxy", "proxies", "prx"],
   Target: ["target", "targets", "tgt"],
+  /** One with an address of its own: docs/node.md. */
+  Service: ["service", "services", "svc"],
 };
 
 const objectName = /^[a-z0-9]([-a-z0-9.]{0,251}[a-z0-9])?$/;
 
 const patient: Kind<Patient> = {
   placeholder: "KIND/NAME",
-  accepted: "tunnel/NAME, proxy/NAME or target/NAME",
+  accepted: "tunnel/NAME, proxy/NAME, target/NAME or service/NAME",
   parse: (given) => {
     const [word = "", name = "", ...rest] = given.split("/");
     const kinds = Object.keys(kindWords) as Patient["kind"][];
@@ -71,10 +73,13 @@ export const doctorRole: Role<typeof settings> = {
   settings,
   check: ({ object, proxyEndpoint, endpoint, probe, secret, secretFile }) => {
     if (object === undefined && proxyEndpoint === undefined && endpoint === undefined) {
-      return "nothing to examine is given; accepted: tunnel/NAME, proxy/NAME or target/NAME, or --proxy-endpoint and --endpoint of a target run by hand";
+      return "nothing to examine is given; accepted: tunnel/NAME, proxy/NAME, target/NAME or service/NAME, or --proxy-endpoint and --endpoint of a target run by hand";
     }
     if (object === undefined && probe) {
       return "probe was given without an object; accepted: --probe together with tunnel/NAME, proxy/NAME or target/NAME";
+    }
+    if (object?.kind === "Service" && probe) {
+      return "probe was given with a Service; accepted: --probe together with tunnel/NAME, proxy/NAME or target/NAME";
     }
     return object === undefined && secret !== undefined && secretFile !== undefined
       ? "both NETAMINITY_SECRET and secret-file are given; accepted: at most one of the two"

@@ -27,6 +27,8 @@ const allowed: Readonly<Record<string, readonly string[]>> = {
     "errors.ts",
     "kube",
     "names.ts",
+    // The pure plan of a node's tables: what it says of a Service.
+    "node",
     "plan",
     "secret-text.ts",
     "via.ts",
