@@ -23,6 +23,11 @@ const checks: readonly Check[] = [
     remedy: "correct the types; again: npx tsc --noEmit -p .",
   },
   {
+    name: "types of the dashboard's page",
+    command: ["node_modules/.bin/tsc", "--noEmit", "-p", "src/dashboard/page"],
+    remedy: "correct the types; again: npx tsc --noEmit -p src/dashboard/page",
+  },
+  {
     name: "format and lint",
     command: ["node_modules/.bin/biome", "ci", "--error-on-warnings", "--colors=off"],
     remedy: "npx biome check --write",

@@ -47,6 +47,7 @@ function hideVariables(file: Buffer): void {
 }
 
 interface Section {
+  name: string;
   /** Where its header is. */
   header: number;
   address: bigint;
@@ -61,8 +62,9 @@ interface Section {
  */
 function keepPayload(file: Buffer): void {
   const sections = sectionsOf(file);
-  const payload = sections.get(".bun");
-  const before = sections.get(".data.rel.ro");
+  const place = sections.findIndex(({ name }) => name === ".bun");
+  // The one that is listed before it: .data.rel.ro, with musl .init_array, whose length the loader takes from elsewhere.
+  const [payload, before] = [sections[place], sections[place - 1]];
   if (payload === undefined || before === undefined)
     throw new Error("this executable has not the sections of Bun 1.4.5");
   const end = before.offset + before.size;
@@ -76,24 +78,21 @@ const headerAddress = 16;
 const headerOffset = 24;
 const headerSize = 32;
 
-function sectionsOf(file: Buffer): Map<string, Section> {
+function sectionsOf(file: Buffer): Section[] {
   // Elf64_Ehdr: e_shoff, e_shentsize, e_shnum, e_shstrndx.
   const table = Number(file.readBigUInt64LE(40));
   const [length, count, names] = [58, 60, 62].map((at) => file.readUInt16LE(at)) as [number, number, number];
   const number = (header: number, field: number) => Number(file.readBigUInt64LE(header + field));
   const text = number(table + names * length, headerOffset);
-  const sections = Array.from({ length: count }, (_, index): [string, Section] => {
+  return Array.from({ length: count }, (_, index) => {
     const header = table + index * length;
     const name = text + file.readUInt32LE(header);
-    return [
-      file.toString("latin1", name, file.indexOf(0, name)),
-      {
-        header,
-        address: file.readBigUInt64LE(header + headerAddress),
-        offset: number(header, headerOffset),
-        size: number(header, headerSize),
-      },
-    ];
+    return {
+      name: file.toString("latin1", name, file.indexOf(0, name)),
+      header,
+      address: file.readBigUInt64LE(header + headerAddress),
+      offset: number(header, headerOffset),
+      size: number(header, headerSize),
+    };
   });
-  return new Map(sections);
 }

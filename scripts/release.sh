@@ -3,8 +3,11 @@
 # annotated tag vVERSION. The tag, once pushed, starts the release workflow.
 #
 #   scripts/release.sh [--push] VERSION
+#   scripts/release.sh --assets FOLDER
 #
 #   --push    push the commit and the tag to origin as well
+#   --assets  only make what is downloaded, from the work tree as it is: an archive for each machine, checksums, and the
+#             manifests for krew and Homebrew
 #
 # RELEASE_REHEARSAL=1 leaves generation, checks, tests and chart validation out, to see in a throw-away clone what the rest
 # does. It is refused together with --push. A rehearsed tag that is pushed by hand publishes nothing unchecked: the release
@@ -17,6 +20,12 @@ fail() {
 	echo "release: $1" >&2
 	exit 2
 }
+
+if [ "${1:-}" = --assets ]; then
+	[ $# = 2 ] || fail "usage: scripts/release.sh --assets FOLDER"
+	[ -x node_modules/.bin/bun ] || scripts/setup
+	exec node_modules/.bin/bun scripts/release-assets.ts "$2"
+fi
 
 push=false
 version=

@@ -2,6 +2,7 @@ import { spawn } from "node:child_process";
 import { once } from "node:events";
 
 const tailLength = 64 * 1024;
+const heldLength = 4 * 1024 * 1024;
 
 /** A program's end: its exit code (1 after a signal) and the last 64 Ki characters that it printed. */
 export interface Ending {
@@ -9,10 +10,13 @@ export interface Ending {
   tail: string;
 }
 
-/** Runs a program, passes its output on as it comes, and stops it with everything that it started when its time is over. */
+/**
+ * Runs a program, passes its output on as it comes or, with `isHeld`, at its end, and stops it with everything that it started when its time
+ * is over.
+ */
 export async function runWithin(
   [program = "", ...args]: readonly string[],
-  options: { cwd: string; minutes: number },
+  options: { cwd: string; minutes: number; isHeld?: boolean },
 ): Promise<Ending> {
   const child = spawn(program, args, {
     cwd: options.cwd,
@@ -21,9 +25,11 @@ export async function runWithin(
     detached: true,
   });
   let tail = "";
+  let held = "";
   const pass = (to: NodeJS.WriteStream) => (chunk: string) => {
     tail = (tail + chunk).slice(-tailLength);
-    to.write(chunk);
+    if (options.isHeld) held = (held + chunk).slice(-heldLength);
+    else to.write(chunk);
   };
   child.stdout.setEncoding("utf8").on("data", pass(process.stdout));
   child.stderr.setEncoding("utf8").on("data", pass(process.stderr));
@@ -47,6 +53,7 @@ export async function runWithin(
     pass(process.stderr)(`${program}: ${error instanceof Error ? error.message : String(error)}\n`);
     return { code: 1, tail };
   } finally {
+    process.stdout.write(held);
     clearTimeout(timer);
     process.off("SIGINT", interrupted).off("SIGTERM", interrupted);
   }

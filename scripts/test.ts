@@ -1,6 +1,7 @@
 #!/usr/bin/env bun
 /**
- * Runs the checks and all groups of tests: `scripts/test [GROUP]...`. Each group is one `bun test` process.
+ * Runs the checks and all groups of tests: `scripts/test [GROUP]...`. Each group is one `bun test` process. Without arguments the tunnel's group, which keeps a
+ * processor busy, runs beside those that mostly wait for a control plane.
  * A group that this machine cannot run is named with the reason; with CI=true that is a failure.
  * The last line is `N passed, N failed`, from what the test runner reported.
  */
@@ -20,19 +21,23 @@ interface Group {
   system: boolean;
   /** Another Kubernetes than the newest that has to be installed. */
   kubernetes?: string;
+  /** When it runs: beside the first ones, in turn, or after all of them because its figures suffer from others. */
+  place: "first" | "beside" | "alone";
   /** A group that takes longer is stopped and counts as failed. */
   minutes: number;
 }
 
 const groups: readonly Group[] = [
-  { name: "unit", setup: [], system: false, minutes: 6 },
-  { name: "repo", setup: [], system: false, minutes: 2 },
-  { name: "tunnel", setup: ["peers"], system: false, minutes: 15 },
-  { name: "node", setup: ["node"], system: true, minutes: 6 },
-  { name: "chart", setup: ["cluster"], system: true, minutes: 6 },
-  { name: "cluster", setup: ["cluster"], system: true, minutes: 12 },
-  { name: "oldest", setup: ["cluster"], system: true, kubernetes: "1.31", minutes: 6 },
-  { name: "e2e", setup: ["cluster"], system: true, minutes: 25 },
+  { name: "unit", place: "first", setup: [], system: false, minutes: 6 },
+  { name: "repo", place: "first", setup: [], system: false, minutes: 2 },
+  { name: "tunnel", place: "beside", setup: ["peers"], system: false, minutes: 20 },
+  { name: "node", place: "first", setup: ["node"], system: true, minutes: 6 },
+  { name: "chart", place: "first", setup: ["cluster"], system: true, minutes: 6 },
+  { name: "cluster", place: "first", setup: ["cluster"], system: true, minutes: 15 },
+  { name: "oldest", place: "first", setup: ["cluster"], system: true, kubernetes: "1.31", minutes: 6 },
+  { name: "dashboard", place: "first", setup: ["browser"], system: true, minutes: 6 },
+  { name: "machines", place: "first", setup: ["machines"], system: true, minutes: 8 },
+  { name: "e2e", place: "alone", setup: ["cluster", "browser"], system: true, minutes: 25 },
 ];
 
 const notes: string[] = [];
@@ -50,10 +55,16 @@ async function main(names: readonly string[]): Promise<number> {
   ] as const) {
     counts.push(await step(title, script));
   }
-  for (const group of groups) {
-    if (names.length === 0 || names.includes(group.name)) {
-      counts.push(await runGroup(group, names.length > 0));
-    }
+  const isAsked = names.length > 0;
+  const inTurn = async (some: readonly Group[], isHeld = false) => {
+    for (const group of some) counts.push(await runGroup(group, { isAsked, isHeld }));
+  };
+  if (isAsked) {
+    await inTurn(groups.filter(({ name }) => names.includes(name)));
+  } else {
+    const of = (place: Group["place"]) => groups.filter((group) => group.place === place);
+    await Promise.all([inTurn(of("beside"), true), inTurn(of("first"))]);
+    await inTurn(of("alone"));
   }
   const total = sum(counts);
   for (const note of notes) {
@@ -73,16 +84,16 @@ async function step(title: string, script: readonly string[]): Promise<Counts> {
   return { passed: 0, failed: code === 0 ? 0 : 1, skipped: 0 };
 }
 
-async function runGroup(group: Group, asked: boolean): Promise<Counts> {
+async function runGroup(group: Group, { isAsked, isHeld }: { isAsked: boolean; isHeld: boolean }): Promise<Counts> {
   const folder = `./test/${group.name}`;
   if (!(await hasTests(folder))) {
-    return asked ? refuse(group, "it has no tests") : { passed: 0, failed: 0, skipped: 0 };
+    return isAsked ? refuse(group, "it has no tests") : { passed: 0, failed: 0, skipped: 0 };
   }
   const obstacle = group.system ? systemObstacle() : undefined;
   if (obstacle !== undefined) {
     return refuse(group, obstacle);
   }
-  console.log(`== ${group.name}`);
+  console.log(isHeld ? `== ${group.name} begins; its output comes when it is done` : `== ${group.name}`);
   if (group.setup.length > 0) {
     const version = group.kubernetes === undefined ? [] : ["env", `NETAMINITY_KUBERNETES=${group.kubernetes}`];
     const setup = await runWithin([...version, "scripts/setup", ...group.setup], { cwd: root, minutes: 30 });
@@ -93,7 +104,7 @@ async function runGroup(group: Group, asked: boolean): Promise<Counts> {
   const started = performance.now();
   // `timeout` in bunfig.toml has no effect (Bun 1.4.5).
   const command = [process.execPath, "test", "--timeout", "60000", folder];
-  const { code, tail } = await runWithin(command, { cwd: root, minutes: group.minutes });
+  const { code, tail } = await runWithin(command, { cwd: root, minutes: group.minutes, isHeld });
   const counts = readCounts(tail, code);
   const seconds = Math.round((performance.now() - started) / 1000);
   notes.push(

@@ -1,5 +1,6 @@
 import { z } from "zod";
 import { apiGroup, apiVersion } from "../names.ts";
+import type { Condition } from "./conditions.ts";
 import type { Kind } from "./kinds.ts";
 
 /** JSON schema in the dialect of the API server: OpenAPI v3, "structural", with Kubernetes' extensions. */
@@ -76,6 +77,22 @@ export function customResourceDefinition(kind: Kind) {
   };
 }
 
+/**
+ * What the API server shows before the operator does: otherwise tools that find no condition (kstatus, and so Flux and Helm) take a fresh object for one that is as
+ * it should be.
+ */
+function initialStatus({ counts }: Kind) {
+  const pending: Condition = {
+    type: "Ready",
+    status: "Unknown",
+    reason: "Pending",
+    message: "the operator has not looked at this object yet",
+    lastTransitionTime: "1970-01-01T00:00:00Z",
+    observedGeneration: 0,
+  };
+  return { observedGeneration: 0, conditions: [pending], ...counts };
+}
+
 /** Schema of the whole object: what TypeMeta and ObjectMeta are, the API server knows itself. */
 export function objectSchema(kind: Kind): StructuralSchema {
   return {
@@ -87,7 +104,7 @@ export function objectSchema(kind: Kind): StructuralSchema {
       kind: { type: "string", description: `Always ${kind.kind}.` },
       metadata: { type: "object" },
       spec: structuralSchema(kind.spec),
-      status: structuralSchema(kind.status),
+      status: { ...structuralSchema(kind.status), default: initialStatus(kind) },
     },
     "x-kubernetes-validations": kind.rules,
   };

@@ -22,6 +22,8 @@ export interface Kind {
   description: string;
   spec: z.ZodType;
   status: z.ZodType;
+  /** Status of an object that the operator has not looked at, apart from what all kinds have. */
+  counts: Readonly<Record<string, unknown>>;
   rules: readonly Rule[];
   columns: readonly Column[];
 }
@@ -76,6 +78,7 @@ const tunnelKind: Kind = {
     "A Tunnel carries TCP connections from a Service to a backend that only its target pods can reach, inside one cluster: it makes the secret, the consumer Service and pairs of a Proxy and a Target.",
   spec: tunnelSpec,
   status: tunnelStatus,
+  counts: { replicas: 0, readyReplicas: 0, readyProxyReplicas: 0, readyTargetReplicas: 0, replicasStatus: [] },
   rules: tunnelRules,
   columns: [
     ready,
@@ -103,6 +106,13 @@ const tunnelKind: Kind = {
       description: "Pairs whose Target is Ready.",
       priority: 1,
     },
+    {
+      name: "Available",
+      type: "string",
+      jsonPath: condition("Available", "status"),
+      description: "Whether at least one pair carries traffic.",
+      priority: 1,
+    },
     encryption,
     message,
     age,
@@ -118,6 +128,7 @@ const proxyKind: Kind = {
     "A Proxy is the reachable end of a tunnel: proxy pods, the rendezvous Service that Targets dial, and the Service that consumers connect to.",
   spec: proxySpec,
   status: proxyStatus,
+  counts: { replicas: 0, liveReplicas: 0, readyReplicas: 0, updatedReplicas: 0 },
   rules: proxyRules,
   columns: [
     ready,
@@ -164,6 +175,7 @@ const targetKind: Kind = {
     "A Target is the outbound-only end of a tunnel: pods that dial the Proxy's rendezvous and, for each consumer, the backend.",
   spec: targetSpec,
   status: targetStatus,
+  counts: { replicas: 0, readyReplicas: 0, updatedReplicas: 0 },
   rules: targetRules,
   columns: [
     ready,

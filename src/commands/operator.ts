@@ -6,7 +6,7 @@ import { errorText, StartError } from "../errors.ts";
 import { type HealthServer, startHealth } from "../health.ts";
 import { type Credentials, inClusterCredentials } from "../kube/credentials.ts";
 import { CredentialsError } from "../kube/errors.ts";
-import { kubeconfigCredentials } from "../kube/kubeconfig.ts";
+import { kubeconfigCredentials, kubeconfigPaths } from "../kube/kubeconfig.ts";
 import type { Log } from "../log.ts";
 import { type Operator, startOperator } from "../operator/run.ts";
 import type { PlanSettings } from "../plan/observed.ts";
@@ -66,7 +66,7 @@ async function stopWithin(operator: Operator, log: Log): Promise<void> {
 
 function findCredentials({ kubeconfig }: Settings): Credentials {
   try {
-    return kubeconfig === undefined ? inClusterCredentials() : kubeconfigCredentials(kubeconfig);
+    return kubeconfig === undefined ? inClusterCredentials() : kubeconfigCredentials(kubeconfigPaths(kubeconfig));
   } catch (error) {
     if (error instanceof CredentialsError) {
       throw new StartError(errorText(error), { cause: error });

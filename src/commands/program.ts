@@ -5,7 +5,7 @@ const pluginName = "kubectl-netaminity";
 
 /** How people call this program: `netaminity`, or `kubectl netaminity` when kubectl did. */
 export function programName(startedAs = process.argv0): string {
-  return basename(startedAs) === pluginName ? "kubectl netaminity" : "netaminity";
+  return basename(startedAs).replace(/\.exe$/i, "") === pluginName ? "kubectl netaminity" : "netaminity";
 }
 
 /** Name under which kubectl asks what can follow `kubectl netaminity ...`. */

@@ -1,4 +1,5 @@
 import { defineCommand, runCommand } from "citty";
+import { buildFacts } from "../config/build-facts.ts";
 import { roleHelp, rootHelp } from "../config/help.ts";
 import { suggestion } from "../config/nearest.ts";
 import { roles, tools } from "../config/roles.ts";
@@ -16,6 +17,7 @@ const runs: Readonly<Record<string, () => Promise<(args: readonly string[]) => P
   node: async () => (await import("./node.ts")).runNode,
   doctor: async () => (await import("./doctor.ts")).runDoctor,
   status: async () => (await import("./status.ts")).runStatus,
+  dashboard: async () => (await import("./dashboard.ts")).runDashboard,
   manifest: async () => (await import("./manifest.ts")).runManifest,
   completion: async () => (await import("./completion.ts")).runCompletion,
 };
@@ -55,7 +57,10 @@ function answerAtOnce([first, ...others]: readonly string[]): string | undefined
   if (first === undefined || first === "--help" || first === "-h" || first === "help") {
     return rootHelp(roles, tools, version, programName());
   }
-  if (first === "--version" || first === "-v" || first === "version") {
+  if (first === "version") {
+    return buildFacts();
+  }
+  if (first === "--version" || first === "-v") {
     return version;
   }
   const command = [...roles, ...tools].find(({ name }) => name === first);

@@ -32,7 +32,7 @@ export function rootHelp(
     "",
     `Usage: ${program} COMMAND [--setting value]...`,
     `       ${program} COMMAND --help`,
-    `       ${program} --version`,
+    `       ${program} version`,
     "",
     "Roles:",
     ...list(roles),

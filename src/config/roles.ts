@@ -1,4 +1,5 @@
 import { completionRole } from "./completion.ts";
+import { dashboardRole } from "./dashboard.ts";
 import { doctorRole } from "./doctor.ts";
 import { manifestRole } from "./manifest.ts";
 import { nodeRole } from "./node.ts";
@@ -12,7 +13,7 @@ import { targetRole } from "./target.ts";
 export const roles: readonly Role[] = [operatorRole, proxyRole, targetRole, nodeRole];
 
 /** The commands that answer and end. */
-export const tools: readonly Role[] = [doctorRole, statusRole, manifestRole, completionRole];
+export const tools: readonly Role[] = [doctorRole, statusRole, dashboardRole, manifestRole, completionRole];
 
 /** Names of the settings of all commands. */
 export function allSettingNames(): string[] {

@@ -32,6 +32,9 @@ export const podsAnnotation = `${apiGroup}/pods`;
 /** `taken`: its latest change of pods holds one of the places of `maxRollouts` until it is done. */
 export const rolloutAnnotation = `${apiGroup}/rollout`;
 
+/** Seconds for which a pod that has had no session yet lets the kubelet wait for one. */
+const firstSessionWait = 3600;
+
 /** Seconds between the end of the drain and SIGKILL: time to say goodbye and exit. */
 const exitAllowance = 15;
 
@@ -135,7 +138,12 @@ function container(workload: Workload, agent: AgentSettings): V1Container {
     })),
     resources: resources(template),
     securityContext: containerSecurity(template),
-    // Liveness is patient and never about the peer; readiness follows the session within two seconds.
+    // A standby is asked once an hour: each refusal is a Warning Event. The answer comes as soon as it has its first session.
+    startupProbe: {
+      ...probe(`/readyz?wait=${firstSessionWait}`),
+      ...{ periodSeconds: 1, timeoutSeconds: firstSessionWait + 60, failureThreshold: 2_147_483_647 },
+    },
+    // From then on: liveness is patient and never about the peer; readiness follows the session within two seconds.
     livenessProbe: { ...probe("/healthz"), periodSeconds: 10, timeoutSeconds: 5, failureThreshold: 3 },
     readinessProbe: { ...probe("/readyz"), periodSeconds: 1, timeoutSeconds: 2, failureThreshold: 2 },
     lifecycle: { preStop: { sleep: { seconds: leaveSeconds } } },

@@ -34,7 +34,7 @@ export async function askAgents(
 }
 
 export async function askForSamples(
-  cluster: Cluster,
+  cluster: Pick<Cluster, "ask">,
   namespace: string,
   pod: string,
   port: number,

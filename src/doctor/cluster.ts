@@ -1,6 +1,6 @@
 import { existsSync } from "node:fs";
 import { homedir } from "node:os";
-import { delimiter, join } from "node:path";
+import { join } from "node:path";
 import { ownResources } from "../api/own-kinds.ts";
 import { version } from "../config/version.ts";
 import { ExitError, errorText } from "../errors.ts";
@@ -15,7 +15,7 @@ import {
   UnreachableError,
 } from "../kube/errors.ts";
 import { createKube, type Kube } from "../kube/kube.ts";
-import { kubeconfigCredentials } from "../kube/kubeconfig.ts";
+import { kubeconfigCredentials, kubeconfigPaths } from "../kube/kubeconfig.ts";
 import { askPod, PodSilentError } from "../kube/pod-proxy.ts";
 import { builtIn, type Resource } from "../kube/resources.ts";
 import { fieldManager } from "../names.ts";
@@ -37,6 +37,8 @@ export type PodReply =
 export interface Cluster {
   /** Namespace of the context. */
   readonly namespace: string;
+  /** URL of the API server. */
+  readonly server: string;
   get<T>(resource: keyof typeof resources, namespace: string, name: string): Promise<Found<T>>;
   /** Without a namespace: of all. Items have their kind and apiVersion. */
   list<T>(resource: keyof typeof resources, namespace: string | undefined, labelSelector?: string): Promise<Found<T[]>>;
@@ -66,6 +68,7 @@ export function openCluster(options: { kubeconfig: string | undefined; context: 
   const kube = createKube({ credentials, userAgent: `netaminity/${version}`, fieldManager });
   return {
     namespace: credentials.namespace ?? "default",
+    server: credentials.server,
     get: (key, namespace, name) =>
       look(() => kube.request({ verb: "get", resource: resources[key], namespace, name, timeout })),
     list: (key, namespace, labelSelector) =>
@@ -134,7 +137,7 @@ function credentialsFor({
   context: string | undefined;
 }): Credentials {
   try {
-    const paths = kubeconfig === undefined ? defaultPaths() : [kubeconfig];
+    const paths = kubeconfig === undefined ? defaultPaths() : kubeconfigPaths(kubeconfig);
     if (paths.length > 0) return kubeconfigCredentials(paths, { context, runProgram: programCredentials });
     return inClusterCredentials();
   } catch (error) {
@@ -144,7 +147,6 @@ function credentialsFor({
 }
 
 function defaultPaths(): string[] {
-  const named = process.env.KUBECONFIG ?? "";
-  const paths = named === "" ? [join(homedir(), ".kube", "config")] : named.split(delimiter);
-  return paths.filter((path) => path !== "" && existsSync(path));
+  const named = process.env.KUBECONFIG || join(homedir(), ".kube", "config");
+  return kubeconfigPaths(named).filter((path) => existsSync(path));
 }

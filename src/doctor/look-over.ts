@@ -15,19 +15,26 @@ const atOnce = 16;
 
 /** Lists the three kinds and asks their agents for metrics. Throws CannotAskError when the kinds cannot be listed. */
 export async function lookOver(cluster: Cluster, namespace: string | undefined): Promise<Overview> {
+  const listed = await listAll(cluster, namespace);
+  return { ...listed, samples: await samplesOf(cluster, agentsOf(listed)) };
+}
+
+export type Listed = Omit<Overview, "samples">;
+
+/** The same without asking the agents. */
+export async function listAll(cluster: Cluster, namespace: string | undefined): Promise<Listed> {
   const [tunnels, proxies, targets, pods] = await Promise.all([
     cluster.list<TunnelResource>("tunnel", namespace),
     cluster.list<ProxyResource>("proxy", namespace),
     cluster.list<TargetResource>("target", namespace),
     cluster.list<ObservedPod>("pod", namespace, `${labels.managedBy}=netaminity,${labels.component} in (proxy,target)`),
   ]);
-  const overview = {
+  return {
     tunnels: needed(tunnels),
     proxies: needed(proxies),
     targets: needed(targets),
     pods: "unknown" in pods ? undefined : (seen(pods) ?? []),
   };
-  return { ...overview, samples: await samplesOf(cluster, overview) };
 }
 
 function needed<T>(look: Found<T>): T {
@@ -39,22 +46,38 @@ function needed<T>(look: Found<T>): T {
   );
 }
 
-async function samplesOf(
-  cluster: Cluster,
-  { pods, proxies, targets }: Omit<Overview, "samples">,
-): Promise<Map<string, Samples>> {
+/** Where an agent is asked. */
+export interface AgentAddress {
+  uid: string;
+  namespace: string;
+  name: string;
+  /** Of its health server. */
+  port: number;
+}
+
+/** The agents that run. */
+export function agentsOf({ pods, proxies, targets }: Listed): AgentAddress[] {
+  const ports = new Map(
+    [...proxies, ...targets].map(({ kind, metadata, spec }) => [
+      [kind, metadata.namespace, metadata.name].join("/"),
+      spec.podTemplate?.healthPort,
+    ]),
+  );
+  return runningPods({ pods: { found: pods ?? [] } }).map(({ metadata }) => {
+    const { uid, namespace = "", name, labels: own = {} } = metadata;
+    const [kind, owner] =
+      own[labels.proxy] === undefined ? ["Target", own[labels.target]] : ["Proxy", own[labels.proxy]];
+    return { uid, namespace, name, port: ports.get([kind, namespace, owner].join("/")) ?? healthPort };
+  });
+}
+
+async function samplesOf(cluster: Cluster, agents: readonly AgentAddress[]): Promise<Map<string, Samples>> {
   const samples = new Map<string, Samples>();
-  const rest = runningPods({ pods: { found: pods ?? [] } }).values();
+  const rest = agents.values();
   const worker = async () => {
-    for (const { metadata } of rest) {
-      const { namespace = "", name, labels: own = {} } = metadata;
-      const owner = [...proxies, ...targets].find(
-        (object) =>
-          object.metadata.namespace === namespace &&
-          object.metadata.name === own[labels[object.kind === "Proxy" ? "proxy" : "target"]],
-      );
-      const answer = await askForSamples(cluster, namespace, name, owner?.spec.podTemplate?.healthPort ?? healthPort);
-      if ("found" in answer) samples.set(metadata.uid, answer.found);
+    for (const { uid, namespace, name, port } of rest) {
+      const answer = await askForSamples(cluster, namespace, name, port);
+      if ("found" in answer) samples.set(uid, answer.found);
     }
   };
   await Promise.all(Array.from({ length: atOnce }, worker));

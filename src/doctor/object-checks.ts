@@ -3,7 +3,7 @@ import { previousSecretKey, secretKey } from "../names.ts";
 import type { ObservedSecret } from "../plan/observed.ts";
 import { type Reason, reasons } from "../plan/reasons.ts";
 import { secretUnusable } from "../plan/workload-checks.ts";
-import { broken, type Check, deciding, ok, skipped, unknown } from "./check.ts";
+import { broken, type Check, deciding, ok, remark, skipped, unknown } from "./check.ts";
 import { conditionOf, type Found, type SliceFacts, seen } from "./facts.ts";
 
 /** An object of one of the three kinds, as far as every kind is alike. */
@@ -40,7 +40,8 @@ export function objectCheck(link: string, name: string, look: Found<AnyOwn>): Ch
   if (metadata.deletionTimestamp !== undefined) {
     return broken(link, `it is being deleted since ${metadata.deletionTimestamp}`, "Make it again once it is gone.");
   }
-  if (status === undefined) {
+  // Before the operator has written one, the API server shows one of generation 0.
+  if (status === undefined || status.observedGeneration === 0) {
     return broken(
       link,
       "it has no status: no operator has looked at it",
@@ -77,11 +78,14 @@ export function secretCheck(name: string, look: Found<ObservedSecret>, ready: Co
   );
 }
 
-/** A change that does not get through, although what ran before it goes on serving. */
+/** A change that does not get through, although what ran before it goes on serving, or one that has to wait. */
 export function changeCheck(link: string, object: AnyOwn | undefined): Check | undefined {
   const updated = object === undefined ? undefined : conditionOf(object, "Updated");
-  if (updated?.status !== "False" || !isOneOf(updated.reason, stuckReasons)) return undefined;
-  return broken(link, `${updated.reason}: ${updated.message}`, reasons[updated.reason].todo);
+  if (updated?.status !== "False") return undefined;
+  const evidence = `${updated.reason}: ${updated.message}`;
+  if (isOneOf(updated.reason, ["Paused", "WaitingForOthers"]))
+    return remark(link, evidence, reasons[updated.reason].todo);
+  return isOneOf(updated.reason, stuckReasons) ? broken(link, evidence, reasons[updated.reason].todo) : undefined;
 }
 
 /** Whether consumers are led to a pod. */

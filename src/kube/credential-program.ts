@@ -1,7 +1,7 @@
 import { isAbsolute, join } from "node:path";
 import { z } from "zod";
 import { CredentialsError } from "./errors.ts";
-import type { ProgramCredentials } from "./kubeconfig.ts";
+import type { ClusterInfo, ProgramCredentials } from "./kubeconfig.ts";
 
 // Programs that give credentials to clients of the API server: `exec` of a kubeconfig's user, as the clouds' tools write it.
 // https://kubernetes.io/docs/reference/access-authn-authz/authentication/#client-go-credential-plugins
@@ -12,6 +12,7 @@ const execSchema = z.looseObject({
   args: z.array(z.string()).nullish(),
   env: z.array(z.looseObject({ name: z.string(), value: z.string() })).nullish(),
   interactiveMode: z.string().optional(),
+  provideClusterInfo: z.boolean().optional(),
 });
 const answerSchema = z.looseObject({
   status: z.looseObject({
@@ -29,7 +30,7 @@ const deadline = 120_000;
  * Credentials from the `exec` of a kubeconfig in `folder`, got when they are first needed. Reading them throws CredentialsError when the program
  * fails.
  */
-export function programCredentials(exec: unknown, folder: string): ProgramCredentials {
+export function programCredentials(exec: unknown, folder: string, cluster: ClusterInfo): ProgramCredentials {
   const parsed = execSchema.safeParse(exec);
   if (!parsed.success) {
     const issue = parsed.error.issues[0];
@@ -38,7 +39,7 @@ export function programCredentials(exec: unknown, folder: string): ProgramCreden
   const program = { ...parsed.data, command: placed(parsed.data.command, folder) };
   let known: Status | undefined;
   const status = () => {
-    known ??= run(program);
+    known ??= run(program, cluster);
     return known;
   };
   return {
@@ -60,9 +61,10 @@ function placed(command: string, folder: string): string {
   return command.includes("/") && !isAbsolute(command) ? join(folder, command) : command;
 }
 
-function run({ apiVersion, command, args, env, interactiveMode }: z.output<typeof execSchema>): Status {
+function run(program: z.output<typeof execSchema>, cluster: ClusterInfo): Status {
+  const { apiVersion, command, args, env, interactiveMode, provideClusterInfo } = program;
   const interactive = interactiveMode !== "Never" && process.stdin.isTTY === true;
-  const info = { kind: "ExecCredential", apiVersion, spec: { interactive } };
+  const info = { kind: "ExecCredential", apiVersion, spec: { ...(provideClusterInfo && { cluster }), interactive } };
   let child: ReturnType<typeof Bun.spawnSync>;
   try {
     child = Bun.spawnSync([command, ...(args ?? [])], {

@@ -68,6 +68,26 @@ export class CredentialsError extends Error {
   override readonly name = "CredentialsError";
 }
 
+/** What is wrong with a server's certificate, by the code of the failed request; undefined when it is something else. */
+export function certificateFault(code: string | undefined): string | undefined {
+  switch (code) {
+    case "ERR_TLS_CERT_ALTNAME_INVALID":
+      return "its certificate is for other names; use one of them as the server, or name it as tls-server-name in the kubeconfig";
+    case "CERT_HAS_EXPIRED":
+      return "its certificate has expired, or this machine's clock is wrong";
+    case "CERT_NOT_YET_VALID":
+      return "its certificate is not valid yet, or this machine's clock is wrong";
+    case "DEPTH_ZERO_SELF_SIGNED_CERT":
+    case "SELF_SIGNED_CERT_IN_CHAIN":
+    case "UNABLE_TO_GET_ISSUER_CERT":
+    case "UNABLE_TO_GET_ISSUER_CERT_LOCALLY":
+    case "UNABLE_TO_VERIFY_LEAF_SIGNATURE":
+      return "its certificate is of no authority that the kubeconfig names (certificate-authority, certificate-authority-data) or this machine knows";
+    default:
+      return undefined;
+  }
+}
+
 /** Whether the failure says that the caller may not do this, or is nobody. */
 export function isDenied(error: unknown): error is ApiError {
   return error instanceof ApiError && (error.code === 401 || error.code === 403);

@@ -87,6 +87,9 @@ export function createEventRecorder(options: EventOptions): EventRecorder {
       forgetOld(known, now());
       const { namespace } = regarded.metadata;
       const name = eventName(regarded);
+      log[note.type === "Warning" ? "warn" : "info"](note.message, {
+        ...{ event: note.reason, kind: regarded.kind, namespace, name: regarded.metadata.name },
+      });
       known.set(key, { namespace, name, count: 1, written: 1, until: now() + seriesWindow });
       void send(() => kube.create(builtIn.event, eventOf({ regarded, note, name, controller, instance, now: now() })));
     },

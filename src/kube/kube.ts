@@ -1,6 +1,17 @@
 import type { KubernetesObject } from "@kubernetes/client-node";
+import { errorCode } from "../errors.ts";
 import type { Credentials } from "./credentials.ts";
-import { ApiError, apiError, type StatusBody, StoppedError, TimedOutError, UnreachableError } from "./errors.ts";
+import {
+  ApiError,
+  apiError,
+  CredentialsError,
+  certificateFault,
+  type StatusBody,
+  StoppedError,
+  TimedOutError,
+  UnreachableError,
+} from "./errors.ts";
+import { fetchThrough, proxyFor } from "./http-proxy.ts";
 import type { KubeMetrics } from "./metrics.ts";
 import { type Resource, resourcePath } from "./resources.ts";
 
@@ -77,7 +88,7 @@ export function createKube(options: KubeOptions): Kube {
     try {
       return (await response.json()) as T;
     } catch (cause) {
-      throw brokenOff(call, cause);
+      throw brokenOff(call, cause, options.credentials.server);
     }
   };
   return {
@@ -173,10 +184,10 @@ async function sendOnce({ credentials, metrics, userAgent }: KubeOptions, call: 
   let code = 0;
   try {
     call.signal?.throwIfAborted();
-    const response = await fetch(url(credentials.server, call), {
+    const proxy = credentials.proxy ?? proxyFor(new URL(credentials.server));
+    const response = await fetchThrough(proxy, url(credentials.server, call), {
       method: methods[call.verb],
       headers: { ...headersOf(call, credentials.authorization(), userAgent), ...credentials.headers },
-      ...(credentials.proxy === undefined ? {} : { proxy: credentials.proxy }),
       ...(call.body === undefined ? {} : { body: JSON.stringify(call.body) }),
       signal: abort.signal,
       tls: credentials.tls(),
@@ -193,7 +204,7 @@ async function sendOnce({ credentials, metrics, userAgent }: KubeOptions, call: 
     if (late && call.signal?.aborted !== true) {
       throw new TimedOutError(`${describe(call)}: no answer within ${timeout} ms`, { cause });
     }
-    throw brokenOff(call, cause);
+    throw brokenOff(call, cause, credentials.server);
   } finally {
     clearTimeout(timer);
     if (!streams) {
@@ -244,14 +255,17 @@ async function readBody(response: Response, limit: number | undefined): Promise<
   return Buffer.concat(chunks).subarray(0, limit);
 }
 
-function brokenOff(call: Call, cause: unknown): Error {
-  if (cause instanceof ApiError) {
+function brokenOff(call: Call, cause: unknown, server: string): Error {
+  if (cause instanceof ApiError || cause instanceof CredentialsError) {
     return cause;
   }
   if (call.signal?.aborted === true) {
     return new StoppedError(`${describe(call)}: given up`, { cause });
   }
-  return new UnreachableError(`${describe(call)}: no answer from the API server`, { cause });
+  const distrust = certificateFault(errorCode(cause));
+  return distrust === undefined
+    ? new UnreachableError(`${describe(call)}: no answer from the API server`, { cause })
+    : new UnreachableError(`${describe(call)}: the API server at ${server} is not trusted: ${distrust}`);
 }
 
 /** The body of a failed call; a proxy in between may answer with something else than JSON. */

@@ -1,5 +1,5 @@
-import { readFileSync } from "node:fs";
-import { dirname, resolve } from "node:path";
+import { existsSync, readFileSync } from "node:fs";
+import { delimiter, dirname, resolve } from "node:path";
 import { parse } from "yaml";
 import { z } from "zod";
 import { type Credentials, type RereadFile, rereadFile, type Tls } from "./credentials.ts";
@@ -18,6 +18,7 @@ const clusterSchema = z.looseObject({
     .regex(/^https?:\/\//, "must be http://HOST:PORT or https://HOST:PORT; others are not supported")
     .or(z.literal(""))
     .optional(),
+  extensions: z.array(z.looseObject({ name: z.string(), extension: z.unknown() })).optional(),
 });
 const userSchema = z.looseObject({
   "client-certificate": z.string().optional(),
@@ -31,7 +32,7 @@ const userSchema = z.looseObject({
   as: z.string().optional(),
   "as-uid": z.string().optional(),
   // Several would have to be headers of one name, which fetch makes one of.
-  "as-groups": z.array(z.string()).max(1, "several groups are not supported").nullish(),
+  "as-groups": z.array(z.string()).max(1, "several groups are not supported").optional(),
   "as-user-extra": z.undefined("is not supported").optional(),
   exec: z.unknown().optional(),
   "auth-provider": z.unknown().optional(),
@@ -42,7 +43,7 @@ const contextSchema = z.looseObject({
   namespace: z.string().optional(),
 });
 /** Entries are examined when they are used: what is wrong with another cluster is no concern of ours. */
-const entries = z.array(z.looseObject({ name: z.string() })).nullish();
+const entries = z.array(z.looseObject({ name: z.string() })).optional();
 const schema = z.looseObject({
   "current-context": z.string().optional(),
   contexts: entries,
@@ -56,8 +57,11 @@ export interface KubeconfigOptions {
   /** Name of the context to use instead of the current one. */
   context?: string | undefined;
   /** Gets credentials from the program that the user entry of a file in `folder` names (`exec`). Absent: such an entry is refused. */
-  runProgram?: (exec: unknown, folder: string) => ProgramCredentials;
+  runProgram?: (exec: unknown, folder: string, cluster: ClusterInfo) => ProgramCredentials;
 }
+
+/** What a credential program may ask to be told about the cluster (`provideClusterInfo`), in the words of ExecCredential. */
+export type ClusterInfo = Record<string, unknown>;
 
 /** What a credential program gave. */
 export interface ProgramCredentials {
@@ -96,7 +100,9 @@ export function kubeconfigCredentials(
   const key = inline(user.value["client-key-data"]) ?? at(user.value["client-key"], user);
   const token = at(user.value.tokenFile, user);
   const program =
-    user.value.exec === undefined ? undefined : runProgram?.(user.value.exec, dirname(resolve(user.path)));
+    user.value.exec === undefined
+      ? undefined
+      : runProgram?.(user.value.exec, dirname(resolve(user.path)), clusterInfo(cluster.value, ca?.read()));
   const fixed = fixedAuthorization(user.value);
   const server = cluster.value.server.replace(/\/+$/, "");
   return {
@@ -126,6 +132,30 @@ export function kubeconfigCredentials(
   };
 }
 
+/** https://kubernetes.io/docs/reference/config-api/client-authentication.v1/#client-authentication-k8s-io-v1-Cluster */
+function clusterInfo(cluster: Cluster, ca: string | undefined): ClusterInfo {
+  const ours = cluster.extensions?.find(({ name }) => name === "client.authentication.k8s.io/exec");
+  return {
+    server: cluster.server,
+    "tls-server-name": cluster["tls-server-name"],
+    "insecure-skip-tls-verify": cluster["insecure-skip-tls-verify"],
+    "certificate-authority-data": ca === undefined ? undefined : Buffer.from(ca).toString("base64"),
+    "proxy-url": cluster["proxy-url"],
+    config: ours?.extension,
+  };
+}
+
+/**
+ * The kubeconfig files that a setting or the variable KUBECONFIG names: one, or several as in PATH, of which those that are absent are left
+ * out. When none is there, the first, whose absence is the error to report.
+ */
+export function kubeconfigPaths(named: string): string[] {
+  if (existsSync(named)) return [named];
+  const paths = named.split(delimiter).filter((path) => path !== "");
+  const present = paths.filter((path) => existsSync(path));
+  return present.length > 0 ? present : paths.slice(0, 1);
+}
+
 /** An entry and the file that it stands in: paths in it are relative to that file's folder. */
 interface Entry<T> {
   path: string;
@@ -153,7 +183,7 @@ function readContext(paths: readonly string[], wanted: string | undefined): Cont
     for (const { path, config } of files) {
       const index = config[list]?.findIndex((each) => each.name === key) ?? -1;
       if (index >= 0)
-        return { path, value: checked(path, `${list}.${index}.${word}`, entry, config[list]?.[index]?.[word]) };
+        return { path, value: checked(path, `${list}.${index}.${word}`, entry, config[list]?.[index]?.[word] ?? {}) };
     }
     throw new CredentialsError(`kubeconfig ${all}: there is no ${word} named "${key}"`);
   };
@@ -169,11 +199,19 @@ function readContext(paths: readonly string[], wanted: string | undefined): Cont
 function readConfig(path: string): z.output<typeof schema> {
   let content: unknown;
   try {
-    content = parse(readFileSync(path, "utf8"));
+    // Nothing at all is an empty kubeconfig, and null the same as absent.
+    content = withoutNulls(parse(readFileSync(path, "utf8")) ?? {});
   } catch (cause) {
     throw new CredentialsError(`cannot read the kubeconfig ${path}`, { cause });
   }
   return checked(path, "", schema, content);
+}
+
+function withoutNulls(value: unknown): unknown {
+  if (Array.isArray(value)) return value.filter((each) => each !== null).map(withoutNulls);
+  if (typeof value !== "object" || value === null) return value;
+  const fields = Object.entries(value).filter(([, field]) => field !== null);
+  return Object.fromEntries(fields.map(([name, field]) => [name, withoutNulls(field)]));
 }
 
 /** `place` is that of the content in the file, empty for all of it. */

@@ -33,10 +33,10 @@ export interface LeaderTiming {
 }
 
 /**
- * Shorter than usual, because the node that is lost may have run the leader: its successor moves the rendezvous. A lease that is lost during a hiccup of
+ * Much shorter than usual, because the node that is lost may have run the leader: its successor moves the rendezvous. A lease that is lost during a hiccup of
  * the API server costs nothing, since only reconciling stops.
  */
-const defaultLeaderTiming: LeaderTiming = { duration: 6000, renewDeadline: 4000, retry: 1000 };
+const defaultLeaderTiming: LeaderTiming = { duration: 3000, renewDeadline: 2000, retry: 500 };
 
 export interface LeaderOptions {
   client: LeaseClient;
@@ -44,7 +44,7 @@ export interface LeaderOptions {
   timing?: LeaderTiming;
   log: Log;
   signal: AbortSignal;
-  /** Told while waiting whether the holder is late: it may be lost, and its successor can prepare. */
+  /** Told while waiting whether the holder is late (it may be lost, and its successor can prepare), and at the beginning of a term that it is not. */
   overdue?: (isOverdue: boolean) => void;
   /** Works until the signal fires, which it does when the lease is lost or the process stops. */
   lead: (signal: AbortSignal) => Promise<void>;
@@ -56,7 +56,7 @@ export interface LeaderOptions {
  */
 export async function runLeader(options: LeaderOptions): Promise<void> {
   const { signal, log, identity, timing = defaultLeaderTiming } = options;
-  const seen: Seen = { version: "", at: performance.now() };
+  const seen: Seen = { version: "", at: performance.now(), duration: 0 };
   while (!signal.aborted) {
     const lease = await campaign(options, timing, seen);
     if (lease === undefined) {
@@ -72,7 +72,10 @@ export async function runLeader(options: LeaderOptions): Promise<void> {
 
 interface Seen {
   version: string;
+  /** When that version was seen first. */
   at: number;
+  /** Milliseconds for which it holds from then on. */
+  duration: number;
 }
 
 /** Tries until the lease is ours; undefined when the signal fires first. */
@@ -85,7 +88,7 @@ async function campaign(
   while (!signal.aborted) {
     try {
       const lease = await tryAcquire(client, identity, timing, seen);
-      overdue?.(performance.now() - seen.at > 2 * timing.retry);
+      overdue?.(lease === undefined && performance.now() - seen.at > timing.duration / 2);
       if (lease !== undefined) {
         return lease;
       }
@@ -97,7 +100,9 @@ async function campaign(
       }
       failure = text;
     }
-    await pause(timing.retry * (0.75 + Math.random() / 2), signal);
+    const untilFree = seen.at + seen.duration - performance.now();
+    const retry = timing.retry * (0.75 + Math.random() / 2);
+    await pause(untilFree > 0 ? Math.min(retry, untilFree) : retry, signal);
   }
   return undefined;
 }
@@ -125,8 +130,8 @@ async function tryAcquire(
     seen.at = performance.now();
   }
   const holder = lease.spec?.holderIdentity ?? "";
-  const duration = (lease.spec?.leaseDurationSeconds ?? 0) * 1000;
-  if (holder !== "" && holder !== identity && performance.now() - seen.at < duration) {
+  seen.duration = (lease.spec?.leaseDurationSeconds ?? 0) * 1000;
+  if (holder !== "" && holder !== identity && performance.now() - seen.at < seen.duration) {
     return undefined;
   }
   return client.update(lease, { ...spec, leaseTransitions: (lease.spec?.leaseTransitions ?? 0) + 1 });
@@ -205,7 +210,8 @@ async function within<T>(milliseconds: number, result: Promise<T>): Promise<T> {
   }
 }
 
-const requestTimeout = 5000;
+/** Milliseconds. One that is not answered may be on a connection that leads to a node that is lost. */
+const requestTimeout = 2000;
 
 /** The lease `name` in `namespace`. */
 export function leaseClient(kube: Kube, namespace: string, name: string): LeaseClient {

@@ -1,17 +1,20 @@
 import { Counter, Gauge, Histogram, Registry } from "prom-client";
 import { createKubeMetrics } from "../kube/metrics.ts";
 import { countDroppedLines } from "../metrics.ts";
+import { createObjectMetrics, type ObjectState } from "./object-metrics.ts";
 
 /** Everything that the operator counts, in a registry of its own. */
 export type OperatorMetrics = ReturnType<typeof createOperatorMetrics>;
 
-export function createOperatorMetrics() {
+/** `objects`: all Tunnels, Proxies and Targets that this replica reconciles now. */
+export function createOperatorMetrics(objects: () => Iterable<ObjectState> = () => []) {
   const registry = new Registry();
   const registers = [registry];
   countDroppedLines(registers);
   return {
     registry,
     ...createKubeMetrics("netaminity_operator", registers),
+    ...createObjectMetrics(registers, objects),
     expose: async () => ({ contentType: registry.contentType, body: await registry.metrics() }),
     queueDepth: new Gauge({
       name: "netaminity_operator_queue_depth",

@@ -9,7 +9,7 @@ export interface ProbeTiming {
   /** From one question to the next: of an active pod, of a standby. */
   active: number;
   standby: number;
-  /** The same of a pod that has never answered, and of all pods while another replica of the operator leads. */
+  /** The same of a pod that has never answered. */
   slow: number;
   /** From one question to the next while a pod is doubtful. */
   doubtful: number;
@@ -18,17 +18,17 @@ export interface ProbeTiming {
 }
 
 /**
- * Below one question per second and Proxy with a standby, also with a second replica that waits. Once an active pod does not answer, it is silent a
- * second later, and its standbys have been asked as well.
+ * Below one question per second and Proxy with a standby, however many replicas of the operator there are. Once an active pod does not answer, it is silent
+ * 1.3 s later, and its standbys have been asked as well.
  */
-const defaultTiming: ProbeTiming = { active: 1500, standby: 6000, slow: 12_000, doubtful: 200, timeout: 800 };
+const defaultTiming: ProbeTiming = { active: 1200, standby: 10_000, slow: 12_000, doubtful: 200, timeout: 800 };
 
 export interface ProberOptions {
   /** What to probe now. Asked every half second. */
   addresses: () => readonly ProbeAddress[];
   /** Told when the outcome of a pod changes in a way that a plan may see. */
   onChange: (podUid: string) => void;
-  /** Whether what is found is used now; else it is only kept ready. */
+  /** Whether what is found is used now, or soon. Otherwise nobody is asked: what was found a while ago would be no evidence. */
   isLeading: () => boolean;
   metrics: OperatorMetrics;
   timing?: Partial<ProbeTiming>;
@@ -44,7 +44,7 @@ export interface Prober {
 /** Failures in a row are counted up to here and each step is reported; beyond it nothing new is to be learned. */
 const maxCountedFailures = 5;
 /** Questions on their way at once, and those of them to pods that are silent already: many lost pods must not delay the others. */
-const maxAsking = 512;
+const maxAsking = 1024;
 const maxAskingSilent = 128;
 /** Milliseconds: how often due pods are looked for, and the list of pods is renewed. */
 const tick = 50;
@@ -69,6 +69,7 @@ class PodProber implements Prober {
   #options: ProberOptions;
   #timing: ProbeTiming;
   #pods = new Map<string, Probed>();
+  #isLeading = false;
   #asking = 0;
   #askingSilent = 0;
 
@@ -85,7 +86,8 @@ class PodProber implements Prober {
         lastRefresh = now;
         this.#renew(now);
       }
-      this.#askDue(now);
+      this.#follow(this.#options.isLeading());
+      if (this.#isLeading) this.#askDue(now);
       await pause(Math.min(tick, this.#timing.active), signal);
     }
     for (const pod of this.#pods.values()) forget(pod);
@@ -112,9 +114,19 @@ class PodProber implements Prober {
       if (known === undefined) this.#pods.set(uid, newlyProbed(address));
       else {
         known.address = address;
-        // It may have become the active one, or this replica of the operator the leader.
+        // It may have become the active one.
         known.nextAt = Math.min(known.nextAt, now + this.#periodOf(known));
       }
+    }
+  }
+
+  /** Each term begins without what was found in an earlier one: a leader that could not reach anybody loses its lease, and would act on that when it has another. */
+  #follow(isLeading: boolean): void {
+    if (isLeading === this.#isLeading) return;
+    this.#isLeading = isLeading;
+    for (const [uid, pod] of this.#pods) {
+      forget(pod);
+      this.#pods.set(uid, { ...newlyProbed(pod.address), answeredAt: pod.answeredAt });
     }
   }
 
@@ -128,7 +140,7 @@ class PodProber implements Prober {
 
   #periodOf({ address, answeredAt }: Probed): number {
     const { active, standby, slow } = this.#timing;
-    if (answeredAt === 0 || !this.#options.isLeading()) return slow;
+    if (answeredAt === 0) return slow;
     return address.isActive ? active : standby;
   }
 

@@ -1,9 +1,11 @@
 import type { EventRecorder } from "../kube/events.ts";
+import { groupVersion } from "../names.ts";
 import type { ApplyFailure, Turn } from "../plan/observed.ts";
 import type { EventNote, Plan } from "../plan/plan.ts";
 import { planProxy } from "../plan/proxy.ts";
 import { planTarget } from "../plan/target.ts";
 import { planTunnel } from "../plan/tunnel.ts";
+import type { Caches } from "./caches.ts";
 import type { Executor, Owner } from "./execute.ts";
 import { gatherProxy, gatherTarget, gatherTunnel, type Sources } from "./gather.ts";
 import type { CachedProxy, CachedTarget, CachedTunnel } from "./keep.ts";
@@ -43,7 +45,7 @@ export function createReconcile(
           : runPass(options, tunnel, await gatherTunnel(tunnel, sources, signal), planTunnel, signal);
       }
       case "Proxy": {
-        const proxy = living(caches.proxies.get(namespace, name));
+        const proxy = staying(caches.proxies.get(namespace, name), caches);
         const result =
           proxy === undefined
             ? {}
@@ -57,7 +59,7 @@ export function createReconcile(
         return soonerFor(proxy, result, secrets);
       }
       case "Target": {
-        const target = living(caches.targets.get(namespace, name));
+        const target = staying(caches.targets.get(namespace, name), caches);
         const result =
           target === undefined
             ? {}
@@ -85,6 +87,17 @@ export function createReconcile(
 /** An object that is being deleted is left to the garbage collector: its children must not be made again. */
 function living<T extends CachedTunnel | CachedProxy | CachedTarget>(object: T | undefined): T | undefined {
   return object?.metadata.deletionTimestamp === undefined ? object : undefined;
+}
+
+/** The part of a pair goes with its Tunnel: what the garbage collector takes from it first is no problem of its own. */
+function staying<T extends CachedProxy | CachedTarget>(object: T | undefined, { tunnels }: Caches): T | undefined {
+  const present = living(object);
+  const owner = present?.metadata.ownerReferences?.find(
+    ({ controller, kind }) => controller === true && kind === "Tunnel",
+  );
+  if (present === undefined || owner?.apiVersion !== groupVersion) return present;
+  const tunnel = living(tunnels.get(present.metadata.namespace, owner.name));
+  return tunnel?.metadata.uid === owner.uid ? present : undefined;
 }
 
 /** Decide, apply, and - when something was refused - decide once more what to say about it; prune, one status write, events. */

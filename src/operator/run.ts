@@ -13,6 +13,7 @@ import { type Caches, ofWorkload, startCaches } from "./caches.ts";
 import { runController } from "./controller.ts";
 import { createExecutor } from "./execute.ts";
 import { type Guard, startGuard } from "./guard.ts";
+import type { CachedProxy, CachedTarget, CachedTunnel } from "./keep.ts";
 import { createOperatorMetrics, type OperatorMetrics } from "./metrics.ts";
 import { createProber, type Prober, type ProbeTiming } from "./prober.ts";
 import { leaseName } from "./rbac.ts";
@@ -58,11 +59,11 @@ const defaultResync = 10 * 60_000;
 /** Starts the operator; it runs until `stop`, whatever the API server does. */
 export function startOperator(options: OperatorOptions): Operator {
   const { log, timing = {}, credentials, settings, version } = options;
-  const metrics = createOperatorMetrics();
+  let queue: Queue | undefined;
+  const metrics = createOperatorMetrics(() => (queue === undefined ? [] : ownObjects(caches)));
   const kube = createKube({ credentials, metrics, userAgent: `netaminity-operator/${version}`, fieldManager });
   const stopping = new AbortController();
   const { signal } = stopping;
-  let queue: Queue | undefined;
   let isOverdue = false;
   let rollouts: Rollouts | undefined;
 
@@ -86,8 +87,6 @@ export function startOperator(options: OperatorOptions): Operator {
     { ...cacheOptions, ...(maxWatches === undefined ? {} : { maxWatches }) },
     () => caches,
   );
-  // Replicas that wait for the lease probe too: the node that is lost may have run the leader, and its successor shall know at once
-  // which pods were lost with it.
   const prober = createProber({
     addresses: () => probeAddresses(caches),
     onChange: (podUid) => {
@@ -96,7 +95,7 @@ export function startOperator(options: OperatorOptions): Operator {
         queue?.add(key);
       }
     },
-    // Once the leader is late, its successor asks as often: it has to know at once which pods were lost with it.
+    // A replica that waits begins once the leader is late: with the node that is lost its pods may be too, which the successor has to know at once.
     isLeading: () => queue !== undefined || isOverdue,
     metrics,
     ...(timing.probe === undefined ? {} : { timing: timing.probe }),
@@ -226,12 +225,12 @@ async function work({
   await runController(controller, term);
 }
 
-function* allKeys({ tunnels, proxies, targets }: Caches): Iterable<Key> {
-  for (const store of [tunnels, proxies, targets]) {
-    for (const object of store.values()) {
-      yield keyFor(object.kind, object.metadata.namespace, object.metadata.name);
-    }
-  }
+function* ownObjects({ tunnels, proxies, targets }: Caches): Iterable<CachedTunnel | CachedProxy | CachedTarget> {
+  for (const store of [tunnels, proxies, targets]) yield* store.values();
+}
+
+function* allKeys(caches: Caches): Iterable<Key> {
+  for (const { kind, metadata } of ownObjects(caches)) yield keyFor(kind, metadata.namespace, metadata.name);
 }
 
 function probeAddresses(caches: Caches): ProbeAddress[] {

@@ -5,7 +5,7 @@ import { isLive, isNewest, isOnReadyNode, isReady, isStaying, runningContainer }
 
 /** Milliseconds: times are written in whole seconds. */
 const clockStep = 1000;
-/** Probes in a row without an answer after which a pod counts as silent (about 5 s: the prober asks a silent pod again sooner). */
+/** Probes in a row without an answer after which a pod counts as silent: 1.3 s after the first of them was asked, since an active pod is asked again beside it. */
 const silentAfter = 3;
 
 /** Why the rendezvous left the pod that it led to. */
@@ -33,6 +33,8 @@ export interface ActivePodInput {
   takenNodes: readonly string[];
   /** What is remembered of attempts to serve from another pod. */
   attempt: Attempt | undefined;
+  /** Version of the Secret, whose correction may be what those pods waited for. */
+  secretVersion: string;
   /** RFC 3339. */
   now: string;
 }
@@ -79,6 +81,7 @@ function chosen(
     before,
     now,
     newestRevision,
+    secretVersion: input.secretVersion,
     incumbent: pods.find(({ metadata }) => metadata.uid === current?.uid),
     active,
     isServed: others.length > 0,

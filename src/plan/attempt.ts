@@ -6,8 +6,9 @@ import { isReady } from "./pods.ts";
  * with the slices: as long as that pod is the active one the attempt goes on, and when another one is active again it has failed.
  */
 export interface Attempt {
-  /** `pod-template-hash` of the newest pods then, and uid of the pod that was tried. */
+  /** `pod-template-hash` of the newest pods then, version of their Secret, and uid of the pod that was tried. */
   revision: string;
+  secret: string;
   pod: string;
   /** RFC 3339: when it began, or when it ended without a session. */
   since: string;
@@ -44,6 +45,7 @@ export interface AttemptInput {
   before: Attempt | undefined;
   now: string;
   newestRevision: string | undefined;
+  secretVersion: string;
   /** Where the rendezvous has led, and where it leads after this pass. */
   incumbent: ObservedPod | undefined;
   active: ObservedPod | undefined;
@@ -62,11 +64,12 @@ export function attemptAfter(input: AttemptInput): Attempt | undefined {
   const { before, now, newestRevision: revision, incumbent, active, isServed, isServedByOlder, isWanting } = input;
   const { isOlder, hasOlder } = input;
   if (revision === undefined || active === undefined) return undefined;
+  const { secretVersion: secret } = input;
   const known = before?.revision === revision ? before : undefined;
   const { uid } = active.metadata;
   const hasFailedBefore = known !== undefined && known.failures > 0;
   const canReturn = isServed || (hasOlder && hasFailedBefore);
-  const begun: Attempt = { revision, pod: uid, since: now, failures: known?.failures ?? 0 };
+  const begun: Attempt = { revision, secret, pod: uid, since: now, failures: known?.failures ?? 0 };
   if (incumbent !== active) {
     const hasFailed = incumbent !== undefined && incumbent.metadata.uid === known?.pod;
     if (hasFailed && (isReady(active) || isOlder)) return { ...known, since: now, failures: known.failures + 1 };
@@ -87,15 +90,16 @@ export const attemptText = (attempt: Attempt | undefined): string =>
 export function parseAttempt(text: string | undefined): Attempt | undefined {
   if (!text) return undefined;
   try {
-    const { revision, pod, since, failures } = (JSON.parse(text) ?? {}) as Partial<Attempt>;
+    const { revision, secret, pod, since, failures } = (JSON.parse(text) ?? {}) as Partial<Attempt>;
     const isWhole =
       typeof revision === "string" &&
+      typeof secret === "string" &&
       typeof pod === "string" &&
       typeof since === "string" &&
       !Number.isNaN(Date.parse(since)) &&
       typeof failures === "number" &&
       failures >= 0;
-    return isWhole ? { revision, pod, since, failures } : undefined;
+    return isWhole ? { revision, secret, pod, since, failures } : undefined;
   } catch {
     return undefined;
   }

@@ -15,6 +15,7 @@ import { asFormerPair } from "./former-pair.ts";
 import type { ObservedDeployment, Turn } from "./observed.ts";
 import { ownedBy } from "./ownership.ts";
 import type { DesiredObject } from "./plan.ts";
+import { isObserved } from "./rollout.ts";
 
 /** What is done with a Deployment in this pass. */
 export interface Paced {
@@ -98,9 +99,9 @@ function wantedFor(owner: ProxyResource | TargetResource, agent: AgentSettings):
 }
 
 /** The pods of older revisions have gone, which a Deployment lets happen only when newer ones are ready. */
-function isFinished({ metadata, status }: ObservedDeployment): boolean {
-  const isObserved = (status?.observedGeneration ?? 0) >= (metadata.generation ?? 0);
-  return isObserved && (status?.replicas ?? 0) <= (status?.updatedReplicas ?? 0);
+function isFinished(deployment: ObservedDeployment): boolean {
+  const { status } = deployment;
+  return isObserved(deployment) && (status?.replicas ?? 0) <= (status?.updatedReplicas ?? 0);
 }
 
 function cannotRun({ status }: ProxyResource | TargetResource): boolean {

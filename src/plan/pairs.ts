@@ -21,8 +21,10 @@ export interface Pair {
   endpoint: string | undefined;
   wanted: readonly DesiredObject[];
   isUpToDate: boolean;
+  /** Both ends carry traffic with pods of what is wanted now, as their own conditions say about that very generation. */
+  servesPresent: boolean;
   /** Why it does not carry traffic; absent when it does. */
-  waiting: { message: string; isProblem: boolean } | undefined;
+  waiting: { message: string; isProblem: boolean; isStalled?: boolean } | undefined;
   /** What the change of its encryption waits for; absent when there is none. */
   switching: string | undefined;
 }
@@ -74,6 +76,11 @@ function pairOf(
       isCurrent(wantedProxy, proxy) &&
       wantedTarget !== undefined &&
       isCurrent(wantedTarget, target),
+    servesPresent:
+      encryption.waits === undefined &&
+      serves(wantedProxy, proxy, ["Ready", "Connected"]) &&
+      wantedTarget !== undefined &&
+      serves(wantedTarget, target, ["Ready"]),
     waiting: waitingFor(proxy, target),
     switching: encryption.waits,
   };
@@ -82,6 +89,21 @@ function pairOf(
 /** Made from exactly the present wish, and rolled out as its own status says about that very generation. */
 function isCurrent(wanted: DesiredObject, observed: ProxyResource | TargetResource | undefined): boolean {
   return observed !== undefined && isApplied(wanted, observed) && isRolledOut(observed);
+}
+
+function serves(
+  wanted: DesiredObject,
+  observed: ProxyResource | TargetResource | undefined,
+  types: readonly ConditionType[],
+): boolean {
+  if (observed === undefined || !isApplied(wanted, observed)) return false;
+  const { metadata, status } = observed;
+  return types.every((type) =>
+    status?.conditions.some(
+      (condition) =>
+        condition.type === type && condition.status === "True" && condition.observedGeneration === metadata.generation,
+    ),
+  );
 }
 
 /** The first thing that is missing on the way from consumer to backend. */
@@ -99,10 +121,20 @@ function objection(kind: string, object: ProxyResource | TargetResource, type: C
   const conditions = object.status?.conditions;
   if (isTrue(conditions, type)) return undefined;
   const found = conditions?.find((condition) => condition.type === type);
-  const { name } = object.metadata;
-  return found === undefined
-    ? { message: `${kind} ${name} was just made`, isProblem: false }
-    : { message: `${kind} ${name}: ${found.reason}: ${found.message}`, isProblem: isProblem(found.reason as Reason) };
+  const { name, generation } = object.metadata;
+  if (found === undefined || found.status === "Unknown") {
+    return { message: `${kind} ${name} was just made`, isProblem: false };
+  }
+  // What was said of an earlier generation may have been corrected.
+  if (found.observedGeneration !== generation) {
+    return { message: `${kind} ${name}: its latest change has not been looked at yet`, isProblem: false };
+  }
+  const isStalled = isTrue(conditions, "Stalled");
+  return {
+    message: `${kind} ${name}: ${found.reason}: ${found.message}`,
+    isProblem: isProblem(found.reason as Reason),
+    isStalled,
+  };
 }
 
 function byName<T extends { metadata: { name: string } }>(objects: readonly T[]): Map<string, T> {

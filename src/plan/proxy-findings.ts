@@ -37,12 +37,14 @@ export function findingsOf(input: ProxyInput): ProxyFindings {
   const deployment = ownDeployment(input);
   const workload = workloadOf(deployment, input.replicaSets, input.pods);
   const former = formerPod(input);
+  const secretVersion = input.secret?.metadata.resourceVersion ?? "";
   const choice = chooseActivePod({
     ...workload,
     nodes,
     probes,
     current: former,
-    attempt: former?.attempt,
+    attempt: former?.attempt?.secret === secretVersion ? former.attempt : undefined,
+    secretVersion,
     now,
     takenNodes,
   });

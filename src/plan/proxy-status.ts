@@ -1,11 +1,13 @@
 import type { ProxyResource, ProxyStatus } from "../api/proxy.ts";
 import { selectorOf, selectorText } from "../desired/pod-template.ts";
+import { isSilent } from "./active-pod.ts";
 import { nextAttempt } from "./attempt.ts";
-import { bad, firstObjection, good, nextConditions, type Verdict } from "./conditions.ts";
-import type { ProxyInput } from "./observed.ts";
+import { bad, firstObjection, good, nextConditions, ofGeneration, type Verdict } from "./conditions.ts";
+import type { ObservedPod, ProxyInput } from "./observed.ts";
 import { isNewest, isOnReadyNode, runningContainer } from "./pods.ts";
+import { withProgress } from "./progress.ts";
 import type { ProxyFindings } from "./proxy-findings.ts";
-import { rolledOut } from "./rollout.ts";
+import { isObserved, rolledOut } from "./rollout.ts";
 import { deploymentFailing, notRemoved, podsFailing, refused, secretUnusable } from "./workload-checks.ts";
 
 /** What a Proxy's status says after this pass. */
@@ -15,15 +17,19 @@ export function proxyStatus(input: ProxyInput, findings: ProxyFindings): ProxySt
   const { pods, livePods, servingPods, newestRevision, choice, endpoint } = findings;
   const generation = metadata.generation ?? 0;
   const ready = readiness(input, findings);
+  const isPresent = (pod: ObservedPod | undefined) =>
+    pod !== undefined && isNewest(pod, newestRevision) && findings.paced.isMade && isObserved(findings.deployment);
+  const isServing = servingPods.some(isPresent);
   return {
     observedGeneration: generation,
     conditions: nextConditions(
       proxy.status?.conditions,
-      [
-        ["Ready", ready],
-        ["Connected", connection(findings, ready)],
+      withProgress([
+        // While an older pod has a session, the one that is tried has proved nothing yet.
+        ["Ready", ofGeneration(ready, isPresent(choice.active) && (servingPods.length === 0 || isServing))],
+        ["Connected", ofGeneration(connection(findings, ready), isServing)],
         ["Updated", refused(input.failures) ?? notRemoved(input.failures) ?? updated(input, findings)],
-      ],
+      ]),
       { now, generation },
     ),
     ...("known" in endpoint && { proxyEndpoint: endpoint.known }),
@@ -89,7 +95,21 @@ function updated(input: ProxyInput, findings: ProxyFindings): Verdict {
   return rolledOut(
     paced.isMade ? deployment : undefined,
     { wanted: input.proxy.spec.replicas, newest: running.length, all: pods.length },
-    podsFailing(newest) ?? withoutSession(findings) ?? deploymentFailing(deployment),
+    podsFailing(newest) ?? withoutSession(findings) ?? unanswered(input, findings) ?? deploymentFailing(deployment),
+  );
+}
+
+/** The newest pods run, but none is tried: the operator reaches the pod that serves, and not them. */
+function unanswered({ probes }: ProxyInput, { choice, pods, newestRevision }: ProxyFindings): Verdict | undefined {
+  const { active } = choice;
+  const newest = pods.filter((pod) => isNewest(pod, newestRevision) && runningContainer(pod) !== undefined);
+  const [first] = newest;
+  if (active === undefined || first === undefined || isNewest(active, newestRevision)) return undefined;
+  const answers = probes.some(({ podUid, healthy }) => podUid === active.metadata.uid && healthy);
+  if (!answers || !newest.every((pod) => isSilent(pod, probes))) return undefined;
+  return bad(
+    "PodsFailing",
+    `pod ${first.metadata.name} runs but does not answer at its health port, so it is not tried`,
   );
 }
 

@@ -6,12 +6,18 @@ export interface ReasonText {
   isForDoctor?: true;
   /** Reported as a Warning event when it appears. */
   isProblem?: true;
+  /** Waiting does not help: what is wanted has to be changed, or something beside it. Makes the condition Stalled. */
+  isStalled?: true;
 }
 
 const nothing = "Nothing.";
 
 /** Every reason that a condition of a Tunnel, Proxy or Target can have. */
 export const reasons = {
+  Pending: {
+    means: "Ready of an object that was just made: the operator has not looked at it yet (status Unknown).",
+    todo: "Wait; when it lasts, check that the operator runs and serves this namespace.",
+  },
   Available: {
     means: "Ready of a Proxy: the rendezvous endpoint is known and a live proxy pod is behind it.",
     todo: nothing,
@@ -20,7 +26,11 @@ export const reasons = {
     means: "Connected of a Proxy, Ready of a Target: a session between both ends is up.",
     todo: nothing,
   },
-  AllPairsReady: { means: "Ready of a Tunnel: every pair carries traffic.", todo: nothing },
+  AllPairsReady: { means: "Ready and Available of a Tunnel: every pair carries traffic.", todo: nothing },
+  SomePairsReady: {
+    means: "Available of a Tunnel: consumers are served by at least one pair, though Ready is False.",
+    todo: "See Ready, which says what is missing.",
+  },
   UpToDate: { means: "Updated: all pods run what the spec asks for.", todo: nothing },
   RollingOut: {
     means:
@@ -42,6 +52,7 @@ export const reasons = {
     todo: "Compare the Secret that spec.secretRef names with that of the Target, and look whether port 7835 of the newest pods can be reached (image, network policies); or take the change back.",
     isForDoctor: true,
     isProblem: true,
+    isStalled: true,
   },
   ScaledToZero: { means: "replicas is 0, so nothing runs.", todo: "Raise spec.replicas when it should." },
   PairsWaiting: {
@@ -77,6 +88,7 @@ export const reasons = {
     todo: "Read the new pod's log and events; the old pod goes on serving meanwhile.",
     isForDoctor: true,
     isProblem: true,
+    isStalled: true,
   },
   NodeNotReady: {
     means: "The only pod that runs is on a node that is not ready.",
@@ -93,12 +105,14 @@ export const reasons = {
       "The Secret has no key secret, or its value is empty, larger than 64 KiB or no UTF-8 text; or its key previous-secret is one of the latter two. Pods that run keep the value that they had.",
     todo: "Set the key that the message names to the value of the other end; previous-secret can also be removed.",
     isProblem: true,
+    isStalled: true,
   },
   ProxyHostMissing: {
     means:
       "The rendezvous Service is of type NodePort, but the operator does not know under which host the nodes are reached.",
     todo: "Set the chart value config.proxyHost (NETAMINITY_PROXY_HOST).",
     isProblem: true,
+    isStalled: true,
   },
   EndpointPending: {
     means: "The load balancer or node port of the rendezvous Service is not assigned yet.",
@@ -108,26 +122,31 @@ export const reasons = {
     means: "An object that is needed exists already and belongs to somebody else. It is left alone.",
     todo: "Rename the tunnel or the Service in its spec, or remove the other object.",
     isProblem: true,
+    isStalled: true,
   },
   PortConflict: {
     means: "The nodePort is taken by another Service.",
     todo: "Choose another proxyService.nodePort (a Tunnel needs one per pair, in a row), or free it.",
     isProblem: true,
+    isStalled: true,
   },
   InvalidSpec: {
     means: "The API server refuses what would follow from the spec; the message is its own.",
     todo: "Correct the field that the message names.",
     isProblem: true,
+    isStalled: true,
   },
   NotRemoved: {
     means: "Updated: an object that is not wanted any more could not be deleted; the message says what refused it.",
     todo: "Do what the message says (a policy, an admission webhook, RBAC), or delete the object by hand. It is tried again every 30 s.",
     isProblem: true,
+    isStalled: true,
   },
   Forbidden: {
     means: "The operator may not write an object: RBAC, a quota, Pod Security or an admission webhook.",
     todo: "Do what the message says.",
     isProblem: true,
+    isStalled: true,
   },
 } as const satisfies Record<string, ReasonText>;
 

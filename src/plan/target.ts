@@ -1,15 +1,24 @@
 import type { TargetStatus } from "../api/target.ts";
 import { selectorOf, selectorText } from "../desired/pod-template.ts";
 import { targetDeployment } from "../desired/target-deployment.ts";
-import { bad, firstObjection, good, nextConditions, transitionEvents, type Verdict } from "./conditions.ts";
+import {
+  bad,
+  firstObjection,
+  good,
+  nextConditions,
+  ofGeneration,
+  transitionEvents,
+  type Verdict,
+} from "./conditions.ts";
 import { asFormerPair } from "./former-pair.ts";
 import type { ObservedDeployment, ObservedPod, TargetInput } from "./observed.ts";
 import { ownedBy, unwanted } from "./ownership.ts";
 import { askAgain, pace } from "./pace.ts";
 import type { Plan } from "./plan.ts";
 import { isNewest, isOnReadyNode, isReady, isStaying, runningContainer, workloadOf } from "./pods.ts";
+import { withProgress } from "./progress.ts";
 import { retryPause, sooner } from "./retry.ts";
-import { rolledOut } from "./rollout.ts";
+import { isObserved, rolledOut } from "./rollout.ts";
 import { deploymentFailing, notRemoved, podsFailing, refused, secretUnusable } from "./workload-checks.ts";
 
 /** Decides what a Target needs: one Deployment. It is Ready while a session is up. */
@@ -26,10 +35,11 @@ export function planTarget(given: TargetInput): Plan<TargetStatus> {
   const sessions = pods.filter(hasSession).length;
   const newest = pods.filter((pod) => isNewest(pod, workload.newestRevision));
   const generation = target.metadata.generation ?? 0;
+  const isPresent = paced.isMade && isObserved(deployment) && newest.some(hasSession);
   const conditions = nextConditions(
     target.status?.conditions,
-    [
-      ["Ready", readiness(input, deployment, { pods, sessions })],
+    withProgress([
+      ["Ready", ofGeneration(readiness(input, deployment, { pods, sessions }), isPresent)],
       [
         "Updated",
         refused(failures) ??
@@ -41,7 +51,7 @@ export function planTarget(given: TargetInput): Plan<TargetStatus> {
             podsFailing(newest) ?? deploymentFailing(deployment),
           ),
       ],
-    ],
+    ]),
     { now, generation },
   );
   return {

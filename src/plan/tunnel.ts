@@ -5,13 +5,23 @@ import { tunnelSecretName } from "../desired/names.ts";
 import { selectorText } from "../desired/pod-template.ts";
 import { tunnelSecret, tunnelSecretMetadata } from "../desired/secret.ts";
 import { labels } from "../names.ts";
-import { bad, firstObjection, good, isTrue, nextConditions, transitionEvents, type Verdict } from "./conditions.ts";
+import {
+  bad,
+  firstObjection,
+  good,
+  isTrue,
+  nextConditions,
+  ofGeneration,
+  transitionEvents,
+  type Verdict,
+} from "./conditions.ts";
 import { isExcessPairOf } from "./former-pair.ts";
 import type { ObservedObject, TunnelInput } from "./observed.ts";
 import { isControlledBy, isOrphanOf, ownedBy, unwanted } from "./ownership.ts";
 import { type Pair, pairStatus, pairsOf } from "./pairs.ts";
 import type { DesiredObject, Plan } from "./plan.ts";
-import type { Reason } from "./reasons.ts";
+import { withProgress } from "./progress.ts";
+import { isProblem, type Reason } from "./reasons.ts";
 import { retryPause } from "./retry.ts";
 import { notRemoved, refused, secretUnusable } from "./workload-checks.ts";
 
@@ -45,14 +55,16 @@ function statusOf(input: TunnelInput, pairs: readonly Pair[]): TunnelStatus {
   const { tunnel, now } = input;
   const { metadata, spec, status } = tunnel;
   const generation = metadata.generation ?? 0;
+  const ready = readiness(input, pairs);
   return {
     observedGeneration: generation,
     conditions: nextConditions(
       status?.conditions,
-      [
-        ["Ready", readiness(input, pairs)],
+      withProgress([
+        ["Ready", ofGeneration(ready, pairs.every(servesPresent))],
+        ["Available", ofGeneration(availability(input, ready, pairs), pairs.some(servesPresent))],
         ["Updated", refused(input.failures) ?? notRemoved(input.failures) ?? updated(input, pairs)],
-      ],
+      ]),
       { now, generation },
     ),
     consumerEndpoint: `${spec.service.name}.${metadata.namespace}.svc:${spec.service.port}`,
@@ -80,13 +92,24 @@ function readiness({ tunnel, secret, failures }: TunnelInput, pairs: readonly Pa
   );
 }
 
+const servesPresent = (pair: Pair) => pair.servesPresent;
+
+/** Whether consumers are served at all. */
+function availability(input: TunnelInput, ready: Verdict, pairs: readonly Pair[]): Verdict {
+  const isServed = consumerService(input) !== undefined && pairs.some(({ waiting }) => waiting === undefined);
+  return ready.status === "True" || !isServed ? ready : good("SomePairsReady", pairCount(pairs));
+}
+
 function pairsNotReady(pairs: readonly Pair[]): Verdict | undefined {
   const waiting = pairs.flatMap((pair) => (pair.waiting === undefined ? [] : [{ index: pair.index, ...pair.waiting }]));
   // The pair with a problem is the one to look at; the others may only be starting.
   const first = waiting.find(({ isProblem }) => isProblem) ?? waiting[0];
   if (first === undefined) return undefined;
   const message = `${pairCount(pairs)}; pair ${first.index}: ${first.message}`;
-  return bad(first.isProblem ? "PairsNotReady" : "PairsWaiting", message);
+  return {
+    ...bad(first.isProblem ? "PairsNotReady" : "PairsWaiting", message),
+    isStalled: waiting.some((pair) => pair.isStalled),
+  };
 }
 
 function pairCount(pairs: readonly Pair[]): string {
@@ -94,28 +117,36 @@ function pairCount(pairs: readonly Pair[]): string {
   return pairs.length === 1 ? `${ready} of 1 pair carries traffic` : `${ready} of ${pairs.length} pairs carry traffic`;
 }
 
-/** Why nothing is being changed though something is wanted: all that is left of it waits. */
+/** What keeps the pairs from being changed: a problem of one of them, or that all that is left to do waits. */
 function heldBack(pairs: readonly Pair[]) {
   const open = pairs.flatMap(({ index, proxy, target }) =>
     [proxy, target].flatMap((object) => {
       const updated = object?.status?.conditions.find(({ type }) => type === "Updated");
-      return updated === undefined || updated.status === "True" ? [] : [{ ...updated, index }];
+      const isPresent = updated?.observedGeneration === object?.metadata.generation;
+      if (object === undefined || updated === undefined || !isPresent || updated.status === "True") return [];
+      return [{ ...updated, index, name: `${object.kind} ${object.metadata.name}` }];
     }),
   );
   const waits: readonly string[] = ["WaitingForOthers", "Paused"] satisfies Reason[];
-  return open.every(({ reason }) => waits.includes(reason)) ? open[0] : undefined;
+  const problem = open.find(({ reason }) => isProblem(reason as Reason));
+  return problem ?? (open.every(({ reason }) => waits.includes(reason)) ? open[0] : undefined);
 }
 
-function updated({ tunnel, services }: TunnelInput, pairs: readonly Pair[]): Verdict {
-  const wantedService = tunnelConsumerService(tunnel);
-  const service = ownedBy(tunnel, services).find(({ metadata }) => metadata.name === wantedService.metadata.name);
+function consumerService({ tunnel, services }: TunnelInput) {
+  const { name } = tunnelConsumerService(tunnel).metadata;
+  return ownedBy(tunnel, services).find(({ metadata }) => metadata.name === name);
+}
+
+function updated(input: TunnelInput, pairs: readonly Pair[]): Verdict {
   const current = pairs.filter(({ isUpToDate }) => isUpToDate).length;
-  if (current === pairs.length && isApplied(wantedService, service)) {
+  if (current === pairs.length && isApplied(tunnelConsumerService(input.tunnel), consumerService(input))) {
     return good("UpToDate", "all pods and Services are up to date");
   }
   const counted = `${current} of ${pairs.length} pairs are up to date`;
   const held = heldBack(pairs);
-  if (held !== undefined) return bad(held.reason as Reason, `${counted}; pair ${held.index}: ${held.message}`);
+  if (held !== undefined) {
+    return bad(held.reason as Reason, `${counted}; pair ${held.index}, ${held.name}: ${held.message}`);
+  }
   const switching = pairs.find((pair) => pair.switching !== undefined);
   return bad(
     "RollingOut",

@@ -4,6 +4,7 @@ import { parse } from "yaml";
 import { createMetrics } from "../../src/metrics.ts";
 import { createNodeMetrics } from "../../src/node/metrics.ts";
 import { createOperatorMetrics } from "../../src/operator/metrics.ts";
+import { isProblem, type Reason, reasons } from "../../src/plan/reasons.ts";
 import { chart, only, refusal, render, repository } from "./helm.ts";
 
 setDefaultTimeout(60_000);
@@ -43,7 +44,7 @@ describe("the metrics Service and its ServiceMonitor", () => {
       spec: { selector: { matchLabels: object }; endpoints: unknown };
     }>(objects, "ServiceMonitor");
     expect(monitor.metadata.labels).toMatchObject({ release: "prometheus" });
-    expect(monitor.spec.endpoints).toEqual([{ port: "metrics", path: "/metrics", interval: "30s" }]);
+    expect(monitor.spec.endpoints).toEqual([{ port: "metrics", path: "/metrics", interval: "30s", honorLabels: true }]);
     expect(only(objects, "Service").metadata.labels).toMatchObject(monitor.spec.selector.matchLabels);
   });
 
@@ -115,6 +116,15 @@ describe("the alerts", () => {
   test("ask only for series that exist", async () => {
     expect(await unknownSeries(await Bun.file(join(chart, "files/alerts.yaml")).text())).toEqual([]);
   });
+});
+
+test("one alert is for every reason that somebody has to act on, by the pair and not once more by its Tunnel", async () => {
+  const alerts = await Bun.file(join(chart, "files/alerts.yaml")).text();
+  const named = /reason=~"([\w|]+)"/.exec(alerts)?.[1]?.split("|") ?? [];
+  const problems = (Object.keys(reasons) as Reason[]).filter(
+    (reason) => isProblem(reason) && reason !== "PairsNotReady",
+  );
+  expect(named.toSorted()).toEqual(problems.toSorted());
 });
 
 describe("the Grafana dashboard", () => {

@@ -159,7 +159,7 @@ describe("the rendezvous leads to exactly one live proxy pod", () => {
     await servers[1 - index]?.stop(true);
   }, 90_000);
 
-  test("and leaves it as soon as another replica leads, which asked the pods while it waited for the lease", async () => {
+  test("and leaves it as soon as another replica leads, which asked nobody before that", async () => {
     await using site = await startSite("waiting", {
       operator: { timing: { probe: { active: 600_000, standby: 600_000, slow: 600_000, doubtful: 600_000 } } },
     });
@@ -176,11 +176,12 @@ describe("the rendezvous leads to exactly one live proxy pod", () => {
     await using second = site.startReplica({
       timing: { probe: { active: 100, standby: 100, slow: 100, doubtful: 100 } },
     });
-    await site.until("the active pod is silent to the replica that waits", async () => {
-      const { values } = await second.operator.metrics.probes.get();
-      return (values.find(({ labels }) => labels.result === "silent")?.value ?? 0) >= 3;
+    await site.until("it knows the pods", async () => {
+      const { values } = await second.operator.metrics.cachedObjects.get();
+      return values.find(({ labels }) => labels.resource === "pods")?.value === pods.length;
     });
-    expect([await leads(second.operator), await activePods(site)]).toEqual([false, [activeName]]);
+    const asked = (await second.operator.metrics.probes.get()).values;
+    expect([await leads(second.operator), asked, await activePods(site)]).toEqual([false, [], [activeName]]);
     await site.operator.stop();
     await untilActive(site, pods[standing]);
     await server.stop(true);

@@ -115,6 +115,9 @@ export function makeSecret(name: string, data: Record<string, string> = { secret
   return { apiVersion: "v1", kind: "Secret", metadata: { name }, stringData: data };
 }
 
+/** Whether an operator has written a status; before that the API server shows one of generation 0. */
+export const isLookedAt = (object: Live | undefined): boolean => (object?.status?.observedGeneration ?? 0) > 0;
+
 /** The condition of a type as `status reason`, for comparison as a whole. */
 export function conditionOf(object: Live | undefined, type = "Ready"): string {
   const conditions: { type: string; status: string; reason: string }[] = object?.status?.conditions ?? [];

@@ -5,6 +5,7 @@ import "./tunnel.cases.ts";
 import "./patterns.cases.ts";
 import "./children.cases.ts";
 import "./status.cases.ts";
+import "./gitops.cases.ts";
 import "./spec.cases.ts";
 import "./encryption.cases.ts";
 import "./active.cases.ts";

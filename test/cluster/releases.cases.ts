@@ -2,7 +2,7 @@
 import { describe, expect, test } from "bun:test";
 import { guardName, type PolicyRule, rbac } from "../../src/operator/rbac.ts";
 import { resources } from "../../src/operator/resources.ts";
-import { type Live, makeTunnel } from "./objects.ts";
+import { isLookedAt, type Live, makeTunnel } from "./objects.ts";
 import { type Site, startSite, untilAtRest } from "./site.ts";
 
 describe("another release", () => {
@@ -22,7 +22,7 @@ describe("another release", () => {
   }
   const tunnelPath = (namespace: string) => `/apis/netaminity.exeteres.net/v1/namespaces/${namespace}/tunnels`;
   const isServed = async ({ plane }: Site, namespace: string) =>
-    (await plane.api.request<Live>(`${tunnelPath(namespace)}/db`)).status !== undefined;
+    isLookedAt(await plane.api.request<Live>(`${tunnelPath(namespace)}/db`));
   const holderOf = async ({ plane }: Site, namespace: string) => {
     const path = `/apis/coordination.k8s.io/v1/namespaces/${namespace}/leases/${guardName}`;
     return (await plane.api.request<{ spec: { holderIdentity?: string } }>(path)).spec.holderIdentity;
@@ -122,7 +122,7 @@ test("a namespace that is not there, or without its Role, keeps no other from be
   const late = `${namespace}-late`;
   await site.restart({ namespaces: [namespace, late] });
   await objects.create(makeTunnel("db"));
-  await site.until("served", async () => (await objects.get(resources.tunnel, "db"))?.status !== undefined);
+  await site.until("served", async () => isLookedAt(await objects.get(resources.tunnel, "db")));
   expect(site.operator.notReady()).toBeUndefined();
   expect(site.log).toContainEqual(
     expect.objectContaining({
@@ -147,6 +147,6 @@ test("a namespace that is not there, or without its Role, keeps no other from be
     },
   ]);
   const path = `/apis/netaminity.exeteres.net/v1/namespaces/${late}/tunnels/db`;
-  await site.until("served there too", async () => (await plane.api.request<Live>(path)).status !== undefined);
+  await site.until("served there too", async () => isLookedAt(await plane.api.request<Live>(path)));
   await plane.api.request(`/api/v1/namespaces/${late}`, { method: "DELETE" });
 }, 60_000);

@@ -55,7 +55,14 @@ export function badChanges(siteNow: () => Site): void {
         const message = await site.kinds.untilReason("proxy", name, "Updated", "NoSessionAfterChange", 60_000);
         expect(message).toContain("goes on serving");
         expect(podName(await site.kinds.activePod(name))).toBe(before);
-        await site.kinds.until("proxy", name, { Ready: "True", Connected: "True" });
+        const { metadata, status } = await site.kinds.get("proxy", name);
+        const conditions = new Map(status?.conditions?.map((each) => [each.type, each]));
+        for (const type of ["Ready", "Connected"]) {
+          expect(conditions.get(type)?.status).toBe("True");
+          // Thanks to the pods before the change.
+          expect(conditions.get(type)?.observedGeneration).toBeLessThan(metadata.generation);
+        }
+        expect(conditions.get("Stalled")).toMatchObject({ status: "True", reason: "NoSessionAfterChange" });
         await site.kinds.patch("proxy", name, { spec: good });
         await site.kinds.until("proxy", name, { Connected: "True", Updated: "True" }, 90_000);
       });

@@ -1,6 +1,7 @@
 /** What fails, while consumers are at work on the Tunnel with one pair. */
 import { beforeEach, describe, expect, test } from "bun:test";
-import type { V1ContainerStatus, V1Pod } from "@kubernetes/client-node";
+import type { CoreV1EventList, V1ContainerStatus, V1Pod } from "@kubernetes/client-node";
+import { ApiError } from "../support/cluster/api-client.ts";
 import { type Fault, waitFor } from "../support/cluster/index.ts";
 import type { Impact } from "../support/e2e/impact.ts";
 import { nodeOf, podName } from "../support/e2e/kinds.ts";
@@ -77,7 +78,7 @@ export function failover(siteNow: () => Site): void {
       try {
         // The hardest case: the operator that has to act is lost along with the pod.
         await leadFrom(site.cluster, nodeOf(await site.kinds.activePod("echo-0")));
-        const impact = await atActiveNode("node powered off, the leading operator too", 10 * second, async (node) => {
+        const impact = await atActiveNode("node powered off, the leading operator too", 5 * second, async (node) => {
           lost = node;
           await site.cluster.powerOff(node);
         });
@@ -141,8 +142,27 @@ export function failover(siteNow: () => Site): void {
       });
       expect(harm(impact)).toEqual(unharmed);
     }, 180_000);
+
+    test("a standby is not called unhealthy again and again", async () => {
+      const active = podName(await site.kinds.activePod("echo-0"));
+      const standby = await waitFor("a standby that has run for a while", { deadline: 60_000 }, async () => {
+        const pods = await site.kinds.pods("proxy", "echo-0");
+        return pods.find((pod) => podName(pod) !== active && Date.now() - startOf(pod) > 20 * second && !wasReady(pod));
+      });
+      const selector = `involvedObject.name=${podName(standby)},reason=Unhealthy`;
+      const { items } = await site.cluster.api.request<CoreV1EventList>(
+        `/api/v1/namespaces/${namespace}/events?fieldSelector=${encodeURIComponent(selector)}`,
+      );
+      // Before its agent listened.
+      expect(items.reduce((sum, { count = 1 }) => sum + count, 0)).toBeLessThanOrEqual(3);
+    }, 90_000);
   });
 }
+
+const agentOf = ({ status }: V1Pod) => status?.containerStatuses?.[0];
+const startOf = (pod: V1Pod): number => Date.parse(`${agentOf(pod)?.state?.running?.startedAt ?? ""}`);
+/** It has had a session at some time, and is asked every second since. */
+const wasReady = (pod: V1Pod): boolean => agentOf(pod)?.started === true;
 
 /** Nodes, Tunnel and standby as they were before anything failed. */
 async function untilWhole(site: Site): Promise<void> {
@@ -169,15 +189,23 @@ async function answers(site: Site, { status }: V1Pod): Promise<boolean> {
   return code === 200;
 }
 
-/** Kills the agent and waits until its kubelet has started it again. */
+/** Kills the agent and waits until its kubelet has started it again, or the operator has removed the pod, since Kubernetes sent consumers there still. */
 async function killAgent({ cluster }: Site, pod: string): Promise<void> {
-  const status = async (): Promise<V1ContainerStatus | undefined> =>
-    (await cluster.pods.get({ namespace, pod })).status?.containerStatuses?.[0];
-  const restarts = (await status())?.restartCount ?? 0;
+  const status = async (): Promise<V1ContainerStatus | "gone" | undefined> => {
+    try {
+      return (await cluster.pods.get({ namespace, pod })).status?.containerStatuses?.[0];
+    } catch (error) {
+      if (error instanceof ApiError && error.status === 404) return "gone";
+      throw error;
+    }
+  };
+  const before = await status();
+  const restarts = before === "gone" ? 0 : (before?.restartCount ?? 0);
   await cluster.pods.kill({ namespace, pod });
   await waitFor(`pod ${pod} runs again`, { deadline: 60_000 }, async () => {
     const now = await status();
-    return now !== undefined && now.restartCount > restarts && now.state?.running !== undefined;
+    if (now === undefined || now === "gone") return now === "gone";
+    return now.restartCount > restarts && now.state?.running !== undefined;
   });
 }
 

@@ -33,11 +33,14 @@ const allowed: Readonly<Record<string, readonly string[]>> = {
     "secret-text.ts",
     "via.ts",
   ],
+  // What the page loads of it is nothing but types.
+  dashboard: ["api", "doctor", "errors.ts", "names.ts", "plan"],
   config: ["endpoint.ts", "errors.ts", "log.ts", "names.ts", "via.ts"],
   commands: [
     "agent",
     "api",
     "config",
+    "dashboard",
     "doctor",
     "endpoint.ts",
     "errors.ts",
@@ -55,6 +58,15 @@ function partOf(path: string): string {
 }
 
 const describeImport = ({ from, to }: Import) => `${from} imports ${to}`;
+
+test("the page of the dashboard loads nothing of the program, and the program nothing of the page", () => {
+  const isPage = (path: string) => path.startsWith("src/dashboard/page/");
+  const inward = all.filter(
+    ({ from, to, typeOnly }) => isPage(from) && !isPage(to) && to.startsWith("src/") && !typeOnly,
+  );
+  const outward = all.filter(({ from, to }) => !isPage(from) && isPage(to));
+  expect([...inward, ...outward].map(describeImport)).toEqual([]);
+});
 
 describe.each(Object.entries(allowed))("src/%s", (part, others) => {
   test("imports only the parts that it may", () => {
@@ -127,7 +139,8 @@ test("packages are those of package.json, and each of them is used", () => {
     .filter(({ typeOnly }) => !typeOnly)
     .map(({ to }) => /^(@[^/]+\/[^/]+|[^./@][^/]*)/.exec(to)?.[0])
     .filter(
-      (name) => name !== undefined && !["src", "bun", "package.json"].includes(name) && !/^(node|bun):/.test(name),
+      (name) =>
+        name !== undefined && !["src", "bun", "dist", "package.json"].includes(name) && !/^(node|bun):/.test(name),
     );
   expect([...new Set(packages)].sort()).toEqual(Object.keys(manifest.dependencies).sort());
 });

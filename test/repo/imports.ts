@@ -11,19 +11,21 @@ export interface Import {
   typeOnly: boolean;
 }
 
-const transpiler = new Bun.Transpiler({ loader: "ts" });
+const transpilers = { ts: new Bun.Transpiler({ loader: "ts" }), tsx: new Bun.Transpiler({ loader: "tsx" }) };
 const typeImport = /^\s*(?:import|export) type\b[^;]*?from "([^"]+)"/gm;
 
 /** Every import in src, by the file that holds it. */
 export async function sourceImports(): Promise<Map<string, Import[]>> {
-  const files = (await repositoryFiles()).filter((path) => path.startsWith("src/") && path.endsWith(".ts"));
+  const files = (await repositoryFiles()).filter((path) => path.startsWith("src/") && /\.tsx?$/.test(path));
   const read = files.map(async (path) => [path, importsOf(path, await textOf(path))] as const);
   return new Map(await Promise.all(read));
 }
 
 export function importsOf(from: string, text: string): Import[] {
-  const values = transpiler
+  const values = transpilers[from.endsWith("x") ? "tsx" : "ts"]
     .scanImports(text)
+    // The scanner's own guess at what markup needs; tsconfig.json of the page names preact.
+    .filter(({ path }) => !/^react(\/|$)/.test(path))
     .map(({ path, kind }) => ({ from, to: resolve(from, path), static: kind !== "dynamic-import", typeOnly: false }));
   const types = [...text.matchAll(typeImport)].map(([, path = ""]) => ({
     from,

@@ -12,7 +12,7 @@ const texts = new Map(
       .map(async (path) => [path, await textOf(path)] as const),
   ),
 );
-const code = [...texts].filter(([path]) => path.endsWith(".ts"));
+const code = [...texts].filter(([path]) => /\.tsx?$/.test(path));
 
 const longestFile = 300;
 

@@ -50,6 +50,7 @@ export function testCases(cases: Record<string, Case>): void {
         probes,
         takenNodes: given.taken ?? [],
         attempt: undefined,
+        secretVersion: "",
         now,
         current:
           current === undefined

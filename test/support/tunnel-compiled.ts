@@ -96,14 +96,14 @@ async function startRole(
   role: "proxy" | "target",
   environment: Record<string, string>,
   options: RoleOptions,
-  launch: Launcher,
+  { launch, patience }: { launch: Launcher; patience: number | undefined },
 ) {
   await using stack = new AsyncDisposableStack();
   const secrets = stack.use(await makeSecretFolder(options.secrets ?? [goodSecret]));
   const process: RunningProcess = stack.use(
     startProcess(launch([executable(), role]), { ...environment, ...secrets.environment }),
   );
-  const listening = await Promise.race([process.log.first("listening"), refuseEnd(process)]);
+  const listening = await Promise.race([process.log.first("listening", {}, patience), refuseEnd(process)]);
   const owned = stack.move();
   return {
     listening,
@@ -126,12 +126,13 @@ async function refuseEnd(process: RunningProcess): Promise<never> {
   throw new Error(`the role ended with ${ending} before it listened:\n${process.log.text()}`);
 }
 
-/** The executable as processes of its own, started through `launch`. */
-export function compiledWith(launch: Launcher): Implementation {
+/** The executable as processes of its own, started through `launch`. `patience`: milliseconds that a start may take. */
+export function compiledWith(launch: Launcher, patience?: number): Implementation {
+  const how = { launch, patience };
   return {
     name: "compiled",
     startProxy: async (options = {}) => {
-      const { listening, shared } = await startRole("proxy", proxyEnvironment(options), options, launch);
+      const { listening, shared } = await startRole("proxy", proxyEnvironment(options), options, how);
       return {
         ...shared,
         rendezvous: addressIn(listening, "rendezvous"),
@@ -139,7 +140,7 @@ export function compiledWith(launch: Launcher): Implementation {
       };
     },
     startTarget: async (options) => {
-      const { shared } = await startRole("target", targetEnvironment(options), options, launch);
+      const { shared } = await startRole("target", targetEnvironment(options), options, how);
       const boundPort = async () => {
         await shared.log.first("session up");
         return Number(shared.log.all("session up").at(-1)?.fields.consumers);

@@ -13,7 +13,7 @@ const resetWhenKilled =
 const resetPassedOn = "a reset at one end is a reset at the other (it arrives as an orderly end)";
 const kernelMoves = "bulk transfers move inside the kernel, in bounded memory (they are slower and take more)";
 const noCode =
-  "the system's library cannot be called (bun:ffi requires the JIT); it takes glibc, and memory that may be written and executed";
+  "the system's library cannot be called (bun:ffi requires the JIT); it takes glibc or musl, and memory that may be written and executed";
 
 /** What both roles warn of at the start and count, how a consumer's reset arrives at the backend, and what a kill -9 of the proxy looks like. */
 async function observe(launch: Launcher) {

@@ -138,6 +138,28 @@ function movedProxies(implementation: Implementation): void {
     expect(running.socket.reset).toBeUndefined();
   });
 
+  test("a target that hears nothing of its proxy goes on looking beside a look that hangs, and finds the next proxy", async () => {
+    await using backend = await listenNamed("hi");
+    await using older = await implementation.startProxy();
+    await using relay = await startRelay(older.rendezvous);
+    await using target = await implementation.startTarget({ proxy: relay, backend });
+    await untilReady(older);
+    await untilReady(target);
+    await using newer = await implementation.startProxy();
+    // As a Service whose pod is on a lost node: who has connected there goes on to be led there, and gets no answer.
+    await using nowhere = await listenTcp();
+    relay.leadTo(nowhere);
+    for (const link of relay.links) link.freeze();
+    await eventually(
+      () => nowhere.sockets.filter(({ closed }) => !closed).length >= 4,
+      "several looks at once",
+      20_000,
+    );
+    relay.leadTo(newer.rendezvous);
+    await untilReady(newer);
+    expect((await nameServed(newer.consumers.port)).name).toBe("hi");
+  });
+
   test("both proxies serve for a while after a target has moved from one to the other", async () => {
     await using backend = await listenNamed("hi");
     await using older = await implementation.startProxy();

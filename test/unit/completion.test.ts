@@ -30,7 +30,7 @@ describe.each([
 ] as const)("%s", (_, answer) => {
   test.each([
     [[""], [...commands.map(({ name }) => name), "--help", "--version"]],
-    [["d"], ["doctor"]],
+    [["d"], ["doctor", "dashboard"]],
     [
       ["doctor", "t"],
       ["tunnel/", "target/"],

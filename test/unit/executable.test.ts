@@ -9,7 +9,7 @@ import { type RunningProcess, startProcess } from "../support/process.ts";
 import { executable } from "../support/tunnel-compiled.ts";
 
 const anyPorts = ["--listen", "127.0.0.1:0", "--consumer-listen", "127.0.0.1:0", "--health-listen", "127.0.0.1:0"];
-const accepted = "accepted: operator, proxy, target, doctor, status, manifest, completion";
+const accepted = "accepted: operator, proxy, target, doctor, status, dashboard, manifest, completion";
 const secret = { NETAMINITY_SECRET: "correct horse" };
 
 /** Runs the executable to its end and returns what it printed. */
@@ -47,6 +47,13 @@ describe("without a role", () => {
       ]);
       expect(lines.filter((line) => /^ {2}(operator|proxy|target) /.test(line)).length).toBe(3);
     }
+  });
+
+  test("version says what was built, and for what", async () => {
+    const { code, lines } = await run(["version"]);
+    expect([code, lines[0]]).toEqual([0, `netaminity ${manifest.version}`]);
+    expect(lines[1]).toMatch(/^commit {3}(unknown|[0-9a-f]{7,} of \d{4}-\d\d-\d\d(, with changes)?)$/);
+    expect(lines[2]).toMatch(/^runtime {2}Bun \d+\.\d+\.\d+ for linux (x64|arm64), glibc \d/);
   });
 
   test.each([[["--version"]], [["proxy", "--version"]]])(

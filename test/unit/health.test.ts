@@ -1,6 +1,7 @@
 import { expect, test } from "bun:test";
 import { ListenError } from "../../src/errors.ts";
 import { type HealthOptions, startHealth } from "../../src/health.ts";
+import { waitFor } from "../support/cluster/wait.ts";
 
 function startedHealth(options: Partial<HealthOptions> = {}) {
   const server = startHealth({
@@ -28,6 +29,38 @@ test("the health is 200 whatever the readiness, and the readiness gives its reas
   ]);
   reason = undefined;
   expect(await health.get("/readyz?verbose")).toEqual([200, "ready\n"]);
+});
+
+test("who waits for readiness is told as soon as it is there, or after the time that was asked for", async () => {
+  let reason: string | undefined = "no session";
+  using health = startedHealth({ notReady: () => reason });
+  const waiting = health.get("/readyz?wait=3600");
+  expect(await health.get("/readyz?wait=1")).toEqual([503, "no session\n"]);
+  expect(Bun.peek.status(waiting)).toBe("pending");
+  reason = undefined;
+  expect(await waiting).toEqual([200, "ready\n"]);
+  expect(await health.get("/readyz?wait=3600")).toEqual([200, "ready\n"]);
+});
+
+test("few may wait at once, who leaves makes room, and all are answered when the server stops", async () => {
+  const health = startedHealth({ notReady: () => "no session" });
+  const leaving = new AbortController();
+  const first = health.get("/readyz?wait=3600", { signal: leaving.signal }).catch(() => "left");
+  const others = Array.from({ length: 8 }, () => health.get("/readyz?wait=3600").catch(() => "cut"));
+  // One of the nine found no room.
+  expect(await Promise.race([first, ...others])).toEqual([503, "no session\n"]);
+  leaving.abort();
+  await first;
+  await waitFor("room for one more", { deadline: 10_000 }, async () => {
+    const asked = health.get("/readyz?wait=3600").catch(() => "cut");
+    const isHeld = (await Promise.race([asked, Bun.sleep(500).then(() => "held")])) === "held";
+    if (isHeld) others.push(asked);
+    return isHeld;
+  });
+  health[Symbol.dispose]();
+  for (const answer of await Promise.all(others)) {
+    expect(["cut", "503"]).toContain(typeof answer === "string" ? answer : `${answer[0]}`);
+  }
 });
 
 test("metrics have the content type of their registry", async () => {

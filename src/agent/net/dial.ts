@@ -84,24 +84,36 @@ export async function dialRepeatedly(
   repeat: number,
   way: Required<Pick<DialOptions, "connect">> & { resolve(host: string, timeout: number): Promise<string[]> },
 ): Promise<Wire> {
-  const race = Promise.withResolvers<Wire>();
-  const unwanted = new AbortController();
-  const { signal } = unwanted;
   const until = performance.now() + timeout;
   const left = () => Math.max(1, until - performance.now());
-  const attempt = async () => {
+  const dial = async (signal: AbortSignal) => {
+    const addresses = await way.resolve(host, left());
+    return connectFirst(addresses, port, left(), { connect: way.connect, signal });
+  };
+  return firstOf(dial, repeat, (wire) => wire.reset());
+}
+
+/** Attempts, one more beside the others every `repeat` milliseconds, until one succeeds or fails; what comes too late is undone. */
+export async function firstOf<T>(
+  attempt: (unwanted: AbortSignal) => Promise<T>,
+  repeat: number,
+  undo: (late: T) => void,
+): Promise<T> {
+  const race = Promise.withResolvers<T>();
+  const unwanted = new AbortController();
+  const { signal } = unwanted;
+  const begin = async () => {
     try {
-      const addresses = await way.resolve(host, left());
-      const wire = await connectFirst(addresses, port, left(), { connect: way.connect, signal });
-      if (signal.aborted) wire.reset();
-      else race.resolve(wire);
+      const result = await attempt(signal);
+      if (signal.aborted) undo(result);
+      else race.resolve(result);
       unwanted.abort();
     } catch (cause) {
       race.reject(cause);
     }
   };
-  const timer = setInterval(attempt, repeat);
-  void attempt();
+  const timer = setInterval(begin, repeat);
+  void begin();
   try {
     return await race.promise;
   } finally {

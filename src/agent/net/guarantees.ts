@@ -19,7 +19,7 @@ const kernelMoves = "bulk transfers move inside the kernel, in bounded memory (t
 export function lostGuarantees(): LostGuarantees | undefined {
   if (libc === undefined) {
     // "bun:ffi requires the JIT" needs this translation (Bun 1.4.5 with MemoryDenyWriteExecute, BUN_JSC_useJIT=0 or a small `ulimit -v`).
-    const reason = `the system's library cannot be called (${errorText(libcFailure)}); it takes glibc, and memory that may be written and executed`;
+    const reason = `the system's library cannot be called (${errorText(libcFailure)}); it takes glibc or musl, and memory that may be written and executed`;
     return { off: [resetWhenKilled, kernelMoves], reason };
   }
   // Bun's own resets need it too.

@@ -1,10 +1,21 @@
-import { dlopen, FFIType } from "bun:ffi";
+import { dlopen, type FFIFunction, FFIType } from "bun:ffi";
+
+/** Of glibc, and of musl, which is not made for more than one name. */
+const names = ["libc.so.6", `libc.musl-${process.arch === "arm64" ? "aarch64" : "x86_64"}.so.1`] as const;
+
+function openLibrary<Symbols extends Record<string, FFIFunction>>(symbols: Symbols) {
+  try {
+    return dlopen(names[0], symbols);
+  } catch {
+    return dlopen(names[1], symbols);
+  }
+}
 
 /** Why `libc` is undefined; set before that. */
 export let libcFailure: unknown;
 
 /**
- * The few calls of the system's library for which Bun has no words; undefined where it cannot be loaded (no glibc, not Linux): what uses
+ * The few calls of the system's library for which Bun has no words; undefined where it cannot be loaded (not Linux): what uses
  * them is an improvement, never a need. Descriptors and lengths are C ints and size_t.
  */
 export const libc = load();
@@ -16,7 +27,7 @@ function load() {
   }
   try {
     const { i32, u32, u64, i64_fast, ptr } = FFIType;
-    return dlopen("libc.so.6", {
+    return openLibrary({
       socket: { args: [i32, i32, i32], returns: i32 },
       connect: { args: [i32, ptr, u32], returns: i32 },
       close: { args: [i32], returns: i32 },

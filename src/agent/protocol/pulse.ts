@@ -4,7 +4,7 @@ import type { Message } from "./messages.ts";
 export interface PulseEvents {
   /** A ping of this number was sent. */
   beat(number: number): void;
-  /** Two pings have not been answered, said again and again as long as that lasts. */
+  /** The peer is doubted from now on. */
   doubt?(): void;
   /** Called once, after a whole deadline of silence. */
   dead(): void;
@@ -15,6 +15,8 @@ export class Pulse {
   /** Last measured round trip, milliseconds. */
   roundTrip: number | undefined;
   #heard = performance.now();
+  #wasDoubted = false;
+  #doubtAfter: number;
   #ticked = performance.now();
   #sent = { number: 0, at: 0 };
   #timer: Timer;
@@ -25,6 +27,7 @@ export class Pulse {
     this.#control = control;
     // Looks twice as often as it pings, so that a dead peer is noticed soon after its deadline.
     const interval = Math.max(10, deadline / 6);
+    this.#doubtAfter = 2.5 * interval;
     let pings = false;
     this.#timer = setInterval(() => {
       const now = performance.now();
@@ -36,7 +39,8 @@ export class Pulse {
         dead();
         return;
       }
-      if (this.silence >= 2.5 * interval) doubt?.();
+      if (this.isDoubted && !this.#wasDoubted) doubt?.();
+      this.#wasDoubted = this.isDoubted;
       pings = !pings;
       if (!pings) return;
       this.#sent = { number: this.#sent.number + 1, at: now };
@@ -48,6 +52,11 @@ export class Pulse {
   /** Milliseconds since the peer was heard of. */
   get silence(): number {
     return performance.now() - this.#heard;
+  }
+
+  /** Nothing has been heard for longer than answered pings leave between them. */
+  get isDoubted(): boolean {
+    return this.silence >= this.#doubtAfter;
   }
 
   /** Every message is a sign of life. True when this one is a ping or the answer to one: nothing is left to do about it then. */

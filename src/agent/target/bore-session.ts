@@ -33,6 +33,7 @@ export class BoreTargetSession implements TargetSession, StreamHolder {
   readonly encrypted = false;
   readonly pool = { idle: 0, opening: 0, wanted: 0 };
   readonly roundTrip = undefined;
+  readonly isDoubted = false;
   streams = 0;
   #core: TargetCore;
   #control: MessageConnection;

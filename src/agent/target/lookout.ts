@@ -3,7 +3,7 @@ import { errorText } from "../../errors.ts";
 import type { Log } from "../../log.ts";
 import type { AgentMetrics } from "../../metrics.ts";
 import { type Secrets, suspicionAbout } from "../../secret.ts";
-import { connectFirst } from "../net/dial.ts";
+import { connectFirst, firstOf } from "../net/dial.ts";
 import type { Way } from "../net/way.ts";
 import { type Greeting, greet, RefusedByProxy } from "./attach.ts";
 import { failureOf } from "./failure.ts";
@@ -11,6 +11,11 @@ import type { TargetSession } from "./target-core.ts";
 
 /** Milliseconds for each step of a look. A session that is lost meanwhile does not wait for it. */
 const stepTimeout = 2000;
+/**
+ * Milliseconds after which a look is begun anew beside the one that waits, when the session is doubted: all packets of the first may go to a proxy that is
+ * gone, while the endpoint has led to another one since.
+ */
+const lookAgain = 300;
 
 export interface LookoutOptions {
   /** Rendezvous port of the proxy. */
@@ -40,7 +45,10 @@ export class Lookout {
     try {
       const addresses = await this.way.resolve(proxyEndpoint.host, stepTimeout);
       const first = addresses.includes(session.address) ? [session.address] : addresses;
-      const greeting = await greet(await connectFirst(first, proxyEndpoint.port, stepTimeout, this.way));
+      const { connect } = this.way;
+      const begin = async (signal?: AbortSignal) =>
+        greet(await connectFirst(first, proxyEndpoint.port, stepTimeout, { connect, ...(signal && { signal }) }));
+      const greeting = await (session.isDoubted ? firstOf(begin, lookAgain, ({ wire }) => wire.reset()) : begin());
       // An attachment that comes late would take the place of the one that is made instead.
       cut.addEventListener("abort", () => greeting.wire.reset());
       const isSame = greeting.instance === session.instance;

@@ -89,6 +89,10 @@ export class NetaminityTargetSession implements TargetSession, StreamHolder {
     return { idle: this.#pool.idle, opening: this.#pool.opening, wanted: this.#pool.size.size };
   }
 
+  get isDoubted(): boolean {
+    return this.#pulse.isDoubted;
+  }
+
   get roundTrip(): number | undefined {
     return this.#pulse.roundTrip;
   }

@@ -31,7 +31,7 @@ export interface SessionEvents {
   draining(): void;
   /** The proxy's address leads to another proxy now, it seems. */
   strayed(): void;
-  /** Nothing has been heard of the proxy for longer than usual. */
+  /** The session is doubted from now on. Said once: the next look may be about to attach. */
   doubted(): void;
   /** The session takes no streams any more. */
   over(cause: Error): void;
@@ -55,6 +55,8 @@ export interface TargetSession {
   readonly streams: number;
   readonly pool: { idle: number; opening: number; wanted: number };
   readonly roundTrip: number | undefined;
+  /** Nothing is heard of the proxy: it may be gone, and another one have taken its place. */
+  readonly isDoubted: boolean;
   /** Hears the proxy from now on: the target knows the session. */
   begin(): void;
   /** Where the proxy itself was reached, as it says: other proxies of its cluster can reach it there. */

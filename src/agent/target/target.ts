@@ -93,7 +93,6 @@ class Target implements TargetCore, TargetRole {
   #problem = "no attempt to reach the proxy has ended yet";
   #moving = false;
   #lookout: Lookout;
-  #doubtedAt = Number.NEGATIVE_INFINITY;
   /** Milliseconds before the next attempt. */
   #pause = 0;
   #stopped = false;
@@ -101,6 +100,7 @@ class Target implements TargetCore, TargetRole {
   /** Another proxy takes over within two seconds: until then it is tried often. */
   #lost: Backoff = makeBackoff({ first: 300, steady: 16, cap: 30_000, random: Math.random });
   #refused: Backoff = makeBackoff({ first: 4000, cap: 30_000, random: Math.random });
+
   constructor(options: TargetOptions) {
     const { log, metrics, endpoint, sendProxyProtocol } = options;
     this.#options = options;
@@ -158,8 +158,7 @@ class Target implements TargetCore, TargetRole {
   /** Keeps a session: opens one when there is none or the proxy drains, and moves when the endpoint leads elsewhere. */
   async #run(): Promise<void> {
     while (!this.#stopped) {
-      const isDoubted = performance.now() - this.#doubtedAt < this.deadline / 4;
-      const pause = isDoubted ? doubtInterval : checkInterval;
+      const pause = this.#current?.isDoubted === true ? doubtInterval : checkInterval;
       const wait = this.#current !== undefined && !this.#moving ? pause : this.#pause;
       this.#pause = 0;
       if (wait > 0) await this.#waits.sleep(wait);
@@ -258,12 +257,7 @@ class Target implements TargetCore, TargetRole {
 
   /** A look that has begun may wait for an answer that does not come. */
   #doubt(session: TargetSession): void {
-    if (session !== this.#current) return;
-    const now = performance.now();
-    const isFirst = now - this.#doubtedAt > this.deadline / 2;
-    this.#doubtedAt = now;
-    // Only once: the next look may be about to attach.
-    if (isFirst) this.#waits.hurry();
+    if (session === this.#current) this.#waits.hurry();
   }
 
   #over(session: TargetSession, cause: Error): void {

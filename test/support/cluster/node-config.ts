@@ -47,7 +47,8 @@ function podNetwork(node: NodePlan): object {
     type: "host-local",
     ranges: [[{ subnet: node.podCidr }]],
     routes: [{ dst: "0.0.0.0/0" }],
-    dataDir: join(node.volatileFolder, "pod-addresses"),
+    // Outlives the loss of power, as on a real node: else a new pod gets the address of one whose network is still to be taken down, and loses its route with that.
+    dataDir: join(node.folder, "pod-addresses"),
   };
   return {
     cniVersion: "0.4.0",

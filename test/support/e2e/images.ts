@@ -1,13 +1,12 @@
 /** The two images of the end-to-end tests: the product's, made by scripts/image, and the peer's. */
-import { mkdir } from "node:fs/promises";
 import { join, resolve } from "node:path";
 import { makeImageArchive } from "../../../scripts/image-archive.ts";
 import { run } from "../cluster/command.ts";
 import type { Cluster } from "../cluster/index.ts";
 import { ctr } from "../cluster/node.ts";
+import { buildGo } from "../go-program.ts";
 
 export const root = resolve(import.meta.dir, "../../..");
-const folder = join(root, ".cache/e2e");
 /** A first `go build` on a busy machine with two cores. */
 const buildTimeout = 300_000;
 
@@ -40,25 +39,7 @@ export async function loadImages(cluster: Cluster, archives: readonly string[]):
 }
 
 /** Compiles the peer (Go's own cache makes a second time cheap). The executable. */
-export async function buildPeer(): Promise<string> {
-  if (Bun.which("go") === null)
-    throw new Error("the end-to-end tests need Go (1.25 or newer): their peer is a Go program");
-  await mkdir(folder, { recursive: true });
-  const executable = join(folder, "peer");
-  const build = [
-    "go",
-    "build",
-    "-C",
-    join(import.meta.dir, "peer"),
-    "-trimpath",
-    "-ldflags=-s -w",
-    "-o",
-    executable,
-    ".",
-  ];
-  await run(build, { timeout: buildTimeout, env: { CGO_ENABLED: "0" } });
-  return executable;
-}
+export const buildPeer = (): Promise<string> => buildGo(join(import.meta.dir, "peer"), "peer");
 
 export async function peerArchive(into: string): Promise<string> {
   const content = await Bun.file(await buildPeer()).bytes();

@@ -78,6 +78,12 @@ test("the Deployment of a Proxy, whole", () => {
                 timeoutSeconds: 5,
                 failureThreshold: 3,
               },
+              startupProbe: {
+                httpGet: { path: "/readyz?wait=3600", port: "health" },
+                periodSeconds: 1,
+                timeoutSeconds: 3660,
+                failureThreshold: 2147483647,
+              },
               readinessProbe: {
                 httpGet: { path: "/readyz", port: "health" },
                 periodSeconds: 1,

@@ -57,6 +57,13 @@ describe("a Proxy", () => {
       "Check that the operator runs and serves this namespace (chart value config.watchNamespaces), and read its log.",
     ],
     [
+      "that no operator serves, of which the API server says as much",
+      { object: proxyWith({ observedGeneration: 0 }) },
+      "object",
+      "it has no status: no operator has looked at it",
+      "Check that the operator runs and serves this namespace (chart value config.watchNamespaces), and read its log.",
+    ],
+    [
       "whose port is taken",
       { object: proxyWith({ conditions: [condition("Ready", "False", "PortConflict", "31035 is taken")] }) },
       "object",
@@ -206,4 +213,14 @@ describe("a Proxy", () => {
       evidence: "n1 ready; n2 not ready",
     });
   });
+});
+
+test("a change that waits because somebody wants it to is told, and breaks nothing", () => {
+  const held = condition("Updated", "False", "Paused", "spec.paused is set");
+  const conditions = [condition("Ready", "True", "Available"), condition("Connected", "True", "SessionUp"), held];
+  const checks = proxyPath(proxyFacts({ object: proxyWith({ conditions }) }), undefined);
+  expect(checks.find(({ link }) => link === "change")).toEqual({
+    ...{ link: "change", outcome: "ok", evidence: "Paused: spec.paused is set", next: reasons.Paused.todo },
+  });
+  expect(diagnose("it", checks).verdict).toBe("healthy");
 });

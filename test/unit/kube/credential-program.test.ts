@@ -17,14 +17,18 @@ test("a program's token is used until it is refused, and the program knows what 
   await using folder = await mkdtempDisposable(join(tmpdir(), "netaminity-exec-"));
   const calls = join(folder.path, "calls");
   const script = `echo x >> ${calls}; printf '{"status":{"token":"%s-%s-%s"}}' "$WHO" "$(wc -l < ${calls} | tr -d ' ')" "$(printf %s "$KUBERNETES_EXEC_INFO" | grep -c ExecCredential)"`;
-  const program = programCredentials(exec(script, [{ name: "WHO", value: "me" }]), "/");
+  const program = programCredentials(exec(script, [{ name: "WHO", value: "me" }]), "/", {});
   expect([program.token, program.token, program.certificate]).toEqual(["me-1-1", "me-1-1", undefined]);
   program.expire();
   expect(program.token).toBe("me-2-1");
 });
 
 test("a program may give a certificate instead", () => {
-  const program = programCredentials(exec(`echo '{"status":{"clientCertificateData":"c","clientKeyData":"k"}}'`), "/");
+  const program = programCredentials(
+    exec(`echo '{"status":{"clientCertificateData":"c","clientKeyData":"k"}}'`),
+    "/",
+    {},
+  );
   expect([program.token, program.certificate]).toEqual([undefined, { cert: "c", key: "k" }]);
 });
 
@@ -42,8 +46,8 @@ test.each<[string, unknown, string]>([
   ],
   ["without a command", { apiVersion: "v1" }, "kubeconfig: exec.command: "],
 ])("a program %s is an error that names it", (_, given, message) => {
-  expect(() => programCredentials(given, "/").token).toThrow(CredentialsError);
-  expect(() => programCredentials(given, "/").token).toThrow(message);
+  expect(() => programCredentials(given, "/", {}).token).toThrow(CredentialsError);
+  expect(() => programCredentials(given, "/", {}).token).toThrow(message);
 });
 
 test("of several kubeconfigs the first that knows a name counts, and a context can be chosen", async () => {

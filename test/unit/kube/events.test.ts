@@ -30,7 +30,8 @@ function rig({ hangs = false, fails = false } = {}) {
   const registry = new Registry();
   const metrics = createKubeMetrics("test", [registry]);
   const clock = { now: 1_000_000 };
-  const log = createLog({ level: "error", format: "json", write: () => {} });
+  const logged: string[] = [];
+  const log = createLog({ level: "info", format: "json", write: (line) => void logged.push(line) });
   const recorder = createEventRecorder({
     kube,
     metrics,
@@ -40,11 +41,11 @@ function rig({ hangs = false, fails = false } = {}) {
     now: () => clock.now,
   });
   const dropped = async () => (await metrics.eventsDropped.get()).values[0]?.value ?? 0;
-  return { recorder, written, clock, dropped };
+  return { recorder, written, clock, dropped, logged };
 }
 
 test("repetitions are counted in one Event, which is written again each time that the count has doubled", () => {
-  const { recorder, written } = rig();
+  const { recorder, written, logged } = rig();
   for (let time = 0; time < 9; time += 1) {
     recorder.record(owner, note("no Secret"));
   }
@@ -55,6 +56,11 @@ test("repetitions are counted in one Event, which is written again each time tha
     { verb: "patch", count: 4 },
     { verb: "patch", count: 8 },
     { verb: "create", note: "another" },
+  ]);
+  // The log tells of each once.
+  expect(logged.map((line) => JSON.parse(line))).toMatchObject([
+    { level: "warn", message: "no Secret", event: "SecretMissing", kind: "Tunnel", namespace: "demo", name: "db" },
+    { level: "warn", message: "another" },
   ]);
 });
 

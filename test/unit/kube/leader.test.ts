@@ -161,6 +161,48 @@ test("a holder that renews is left alone, however wrong its clock is", async () 
   expect(replica.terms).toEqual({ begun: 0, ended: 0, together: 0 });
 });
 
+test("who waits is told when the holder is late, before the lease is free, and when it is not late any more", async () => {
+  const { client, seize } = makeLease();
+  const told: boolean[] = [];
+  const abort = new AbortController();
+  seize("other", 600);
+  const running = runLeader({
+    ...{ client, identity: "second", timing, log, signal: abort.signal },
+    overdue: (isOverdue) => {
+      if (told.at(-1) !== isOverdue) told.push(isOverdue);
+    },
+    lead: async () => {
+      throw new Error("the lease is not free");
+    },
+  });
+  await waitFor("late", deadline, () => told.at(-1) === true);
+  const lease = await client.read();
+  if (lease === undefined) throw new Error("the lease is gone");
+  await client.update(lease, { ...lease.spec });
+  await waitFor("not late", deadline, () => told.at(-1) === false);
+  expect(told).toEqual([false, true, false]);
+  abort.abort();
+  await running;
+});
+
+test("a lease is taken as soon as it is free, not with the next regular try", async () => {
+  const { client, seize } = makeLease();
+  const abort = new AbortController();
+  const led = Promise.withResolvers<void>();
+  seize("lost", 1);
+  const running = runLeader({
+    ...{ client, identity: "second", log, signal: abort.signal },
+    timing: { ...timing, retry: 600_000 },
+    lead: async (signal) => {
+      led.resolve();
+      await new Promise((resolve) => signal.addEventListener("abort", resolve, { once: true }));
+    },
+  });
+  await led.promise;
+  abort.abort();
+  await running;
+});
+
 test("many replicas never work at the same time while leases change hands", async () => {
   const { client } = makeLease();
   const working = new Set<string>();

@@ -18,12 +18,16 @@ function startProber(
   const metrics = createOperatorMetrics();
   const prober = createProber({
     ...{ addresses, isLeading, metrics, timing: { ...fast, ...timing } },
-    onChange: (uid) => changed.push(uid),
+    onChange: (uid) => {
+      changed.push(uid);
+      started.onResult?.();
+    },
   });
   const running = prober.run(abort.signal);
-  return {
+  const started = {
     prober,
     changed,
+    onResult: undefined as (() => void) | undefined,
     /** Questions that have been asked, whatever came of them. */
     async asked() {
       const { values } = await metrics.probes.get();
@@ -34,6 +38,7 @@ function startProber(
       await running;
     },
   };
+  return started;
 }
 
 const serve = (answer: (request: Request) => Response | Promise<Response>, hostname = "127.0.0.1", port = 0) =>
@@ -162,18 +167,58 @@ test("hundreds of pods that never answer do not keep others waiting", async () =
   });
 }, 60_000);
 
-test("while another replica leads, and for pods that never answered, questions are rare", async () => {
-  const well = serve(() => new Response("alive"));
+test("a replica that waits asks nobody, and what it found in an earlier term is no evidence in the next one", async () => {
+  const answers = () => new Response("alive");
+  const first = serve(answers);
+  const { port } = first;
+  const address = pod("a", port, { isActive: true });
   let leading = false;
-  const addresses = [pod("a", well.port, { isActive: true })];
-  await using started = startProber(
-    () => addresses,
-    { slow: 600_000, active: 20 },
-    () => leading,
-  );
-  await waitFor("one answer", deadline, async () => (await started.asked()) === 1);
-  await Bun.sleep(300);
-  expect(await started.asked()).toBe(1);
+  let looks = 0;
+  const addresses = () => {
+    looks += 1;
+    return [address];
+  };
+  await using started = startProber(addresses, {}, () => leading);
+  const moreLooks = async () => {
+    const before = looks;
+    await waitFor("more looks at what there is to ask", deadline, () => looks > before + 5);
+  };
+  const result = () => started.prober.results(["a"])[0];
+  await moreLooks();
+  expect(await started.asked()).toBe(0);
   leading = true;
-  await well.stop(true);
+  await waitFor("answers", deadline, () => result()?.healthy === true);
+  await first.stop(true);
+  await waitFor("silent", deadline, () => result()?.failures === 5);
+  leading = false;
+  await waitFor("forgotten", deadline, () => result() === undefined);
+  const asked = await started.asked();
+  await moreLooks();
+  // What was on its way when the term ended.
+  expect((await started.asked()) - asked).toBeLessThanOrEqual(3);
+  const second = serve(answers, "127.0.0.1", port);
+  const seen: boolean[] = [];
+  started.onResult = () => seen.push(result()?.healthy === true);
+  leading = true;
+  await waitFor("answers again", deadline, () => seen.length > 0);
+  expect(seen).toEqual([true]);
+  await second.stop(true);
+});
+
+test("a pod that never answered is asked rarely", async () => {
+  const gone = serve(() => new Response());
+  const { port } = gone;
+  await gone.stop(true);
+  let looks = 0;
+  await using started = startProber(
+    () => {
+      looks += 1;
+      return [pod("a", port, { isActive: true })];
+    },
+    { slow: 600_000 },
+  );
+  await waitFor("silent", deadline, () => started.prober.results(["a"])[0]?.failures === 5);
+  const [asked, before] = [await started.asked(), looks];
+  await waitFor("more looks at what there is to ask", deadline, () => looks > before + 10);
+  expect(await started.asked()).toBe(asked);
 });

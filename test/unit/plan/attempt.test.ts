@@ -1,87 +1,8 @@
 /** A newer revision gets the rendezvous for a time, and gives it back when no target comes. */
 import { describe, expect, test } from "bun:test";
-import type { ProxyStatus } from "../../../src/api/proxy.ts";
 import { attemptTime, parseAttempt } from "../../../src/plan/attempt.ts";
-import type { ObservedEndpointSlice, ObservedPod, ProbeResult } from "../../../src/plan/observed.ts";
-import type { EventNote, Plan } from "../../../src/plan/plan.ts";
-import { planProxy } from "../../../src/plan/proxy.ts";
-import { makeNode, makePod, makeReplicaSet, makeSlice, type PodFacts } from "../../support/objects.ts";
-import { deploymentOf, makeProxyInput, proxy } from "../../support/proxy-input.ts";
-
-const start = Date.parse("2026-01-01T00:00:00Z");
-const deployment = deploymentOf(proxy);
-const [older, newer, newest] = [1, 2, 3].map((revision) => makeReplicaSet(deployment, revision));
-const oldPod = (name: string, facts: PodFacts = {}) => makePod(name, facts, older);
-const newPod = (name: string, facts: PodFacts = {}) => makePod(name, facts, newer);
-
-/** A Proxy over time: what one pass wrote into the slices, the next one reads, as after a restart of the operator each time. */
-class Rendezvous {
-  now = start;
-  pods: ObservedPod[] = [oldPod("old", { ready: true }), newPod("new-a"), newPod("new-b")];
-  replicaSets = [older, newer];
-  nodes = [makeNode("n1")];
-  takenNodes: string[] = [];
-  probes: ProbeResult[] = [];
-  #slices: readonly ObservedEndpointSlice[] = [makeSlice(proxy, oldPod("old"))];
-  #status: ProxyStatus | undefined;
-  events: EventNote[] = [];
-  last: Plan<ProxyStatus> | undefined;
-
-  /** Looks after so many milliseconds; the name of the pod to which the rendezvous leads then. */
-  after(milliseconds: number): string | undefined {
-    this.now += milliseconds;
-    const plan = planProxy(
-      makeProxyInput({
-        proxy: { ...proxy, ...(this.#status && { status: this.#status }) },
-        now: `${new Date(this.now).toISOString().slice(0, 19)}Z`,
-        pods: this.pods,
-        probes: this.probes,
-        nodes: this.nodes,
-        takenNodes: this.takenNodes,
-        deployments: [deployment],
-        replicaSets: this.replicaSets.flatMap((each) => each ?? []),
-        endpointSlices: this.#slices,
-      }),
-    );
-    this.#slices = plan.apply.flatMap((object) => {
-      if (object.kind !== "EndpointSlice") return [];
-      const { metadata } = makeSlice(proxy, oldPod("any"));
-      const merged = { ...metadata, annotations: object.metadata.annotations ?? {} };
-      return [{ ...(object as unknown as ObservedEndpointSlice), metadata: merged }];
-    });
-    this.#status = plan.status;
-    this.events.push(...plan.events);
-    this.last = plan;
-    return plan.status.activePod;
-  }
-
-  /** Looks whenever a plan asks for it, for so long; the moves in seconds from the start. */
-  watch(milliseconds: number): [second: number, active: string | undefined][] {
-    const moves: [number, string | undefined][] = [];
-    let active = this.last?.status.activePod;
-    for (let passes = 0, left = milliseconds; left > 0; passes += 1) {
-      if (passes > 200) throw new Error("it is looked at without end");
-      const step = Math.min(left, this.last?.requeueAfter ?? left);
-      left -= step;
-      const next = this.after(step);
-      if (next !== active) moves.push([(this.now - start) / 1000, next]);
-      active = next;
-    }
-    return moves;
-  }
-
-  replace(name: string, pod: ObservedPod): void {
-    this.pods = this.pods.map((each) => (each.metadata.name === name ? pod : each));
-  }
-
-  get updated() {
-    return this.#status?.conditions.find(({ type }) => type === "Updated");
-  }
-
-  get connected() {
-    return this.#status?.conditions.find(({ type }) => type === "Connected");
-  }
-}
+import { makeNode, makePod, type PodFacts } from "../../support/objects.ts";
+import { newer, newest, newPod, older, oldPod, Rendezvous } from "../../support/rendezvous.ts";
 
 describe("a newer revision", () => {
   test("that gets a session keeps the rendezvous, and nothing is remembered", () => {
@@ -115,6 +36,35 @@ describe("a newer revision", () => {
       active === "old" ? [] : [at - (moves[index - 1]?.[0] ?? 0)],
     );
     expect(pauses).toEqual([31, 61, 121, 241, 301, 301]);
+  });
+
+  test("is tried at once, and again after half a minute, when its Secret has changed", () => {
+    const rendezvous = new Rendezvous();
+    rendezvous.after(0);
+    const moves = rendezvous.watch(600_000);
+    expect(moves.at(-1)).toEqual([509, "old"]);
+    rendezvous.secretVersion = "2";
+    expect(rendezvous.after(1000)).toBe("new-a");
+    expect(rendezvous.watch(60_000)).toEqual([
+      [612, "old"],
+      [643, "new-b"],
+      [654, "old"],
+    ]);
+  });
+
+  test("that does not answer the operator while the older one does is not tried, which Updated says", () => {
+    const rendezvous = new Rendezvous();
+    rendezvous.probes = [
+      { podUid: "uid-of-old", healthy: true, failures: 0 },
+      { podUid: "uid-of-new-a", healthy: false, failures: 3 },
+    ];
+    rendezvous.pods = rendezvous.pods.slice(0, 2);
+    expect(rendezvous.after(0)).toBe("old");
+    expect(rendezvous.updated).toMatchObject({
+      status: "False",
+      reason: "PodsFailing",
+      message: "pod new-a runs but does not answer at its health port, so it is not tried",
+    });
   });
 
   test("says meanwhile what is wrong, and that consumers are served", () => {
@@ -274,10 +224,11 @@ test("what else stands in the annotation is no attempt", () => {
     "x",
     "[]",
     '{"revision":"a"}',
-    '{"revision":"a","pod":"b","since":"x","failures":0}',
+    '{"revision":"a","secret":"7","pod":"b","since":"x","failures":0}',
+    '{"revision":"a","pod":"b","since":"2026-01-01T00:00:00Z","failures":0}',
   ]) {
     expect(parseAttempt(text)).toBeUndefined();
   }
-  const whole = { revision: "a", pod: "b", since: "2026-01-01T00:00:00Z", failures: 0 };
+  const whole = { revision: "a", secret: "7", pod: "b", since: "2026-01-01T00:00:00Z", failures: 0 };
   expect(parseAttempt(JSON.stringify(whole))).toEqual(whole);
 });

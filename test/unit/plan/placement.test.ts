@@ -28,6 +28,7 @@ const inputOf = (change: Partial<ActivePodInput> = {}): ActivePodInput => {
     nodes: ["n1", "n2", "n3"].map((name) => makeNode(name)),
     probes: pods.map((each) => answer(each)),
     current: { uid: "uid-of-a", containerId: "a-1" },
+    secretVersion: "",
     attempt: undefined,
     takenNodes: ["n1"],
     now,
@@ -47,7 +48,7 @@ describe("a working active pod that shares its node with that of a pair before i
       active: standby,
       departure: shares,
       silent: [],
-      attempt: { revision: "r1", pod: "uid-of-b", since: now, failures: 0 },
+      attempt: { revision: "r1", secret: "", pod: "uid-of-b", since: now, failures: 0 },
       lookAgain: 11_000,
     });
   });
@@ -59,7 +60,7 @@ describe("a working active pod that shares its node with that of a pair before i
     "also when the operator may not read nodes": [{ nodes: undefined }, "b"],
     "also when the operator reaches no pod at all": [{ probes: [answer(active, false), answer(standby, false)] }, "b"],
     "again when the pause after a fruitless attempt is over": [
-      { attempt: { revision: "r1", pod: "uid-of-b", since: at(-30_000), failures: 1 } },
+      { attempt: { revision: "r1", secret: "", pod: "uid-of-b", since: at(-30_000), failures: 1 } },
       "b",
     ],
     "at once while no pod has a session: nobody is served": [
@@ -95,7 +96,7 @@ describe("a working active pod that shares its node with that of a pair before i
     "during a rollout": [{ pods: [active, standby, makePod("c", { node: "n3" }, other)] }],
     "while a pod is on its way out": [{ pods: [active, standby, pod("c", "n3", { deleting: true })] }],
     "for a while when the standby got no session before": [
-      { attempt: { revision: "r1", pod: "uid-of-b", since: at(-10_000), failures: 1 } },
+      { attempt: { revision: "r1", secret: "", pod: "uid-of-b", since: at(-10_000), failures: 1 } },
       21_000,
     ],
   };
@@ -107,7 +108,7 @@ describe("a working active pod that shares its node with that of a pair before i
   }
 
   test("gets its place back when no session comes within 10 s", () => {
-    const attempt = { revision: "r1", pod: "uid-of-b", since: at(-10_000), failures: 0 };
+    const attempt = { revision: "r1", secret: "", pod: "uid-of-b", since: at(-10_000), failures: 0 };
     const choice = chooseActivePod(inputOf({ current: { uid: "uid-of-b", containerId: "b-1" }, attempt }));
     expect([choice.active?.metadata.name, choice.departure, choice.attempt]).toEqual([
       "a",

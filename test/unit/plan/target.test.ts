@@ -1,49 +1,16 @@
 import { describe, expect, test } from "bun:test";
 import { withHash } from "../../../src/desired/applied.ts";
 import { targetDeployment } from "../../../src/desired/target-deployment.ts";
-import type { ObservedDeployment, TargetInput } from "../../../src/plan/observed.ts";
+import type { TargetInput } from "../../../src/plan/observed.ts";
 import { planTarget } from "../../../src/plan/target.ts";
-import {
-  makeDeployment,
-  makeNode,
-  makePod,
-  makeReplicaSet,
-  makeSecret,
-  makeTarget,
-  now,
-  type PodFacts,
-  settings,
-} from "../../support/objects.ts";
+import { makeDeployment, makeNode, makePod, makeTarget, now, settings } from "../../support/objects.ts";
+import { deploymentOf, first, makeTargetInput, pod, second, target } from "../../support/target-input.ts";
 
-const target = makeTarget();
-const deploymentOf = (status?: ObservedDeployment["status"]) =>
-  makeDeployment("inner-target", {
-    owner: target,
-    annotations: withHash(targetDeployment(target, settings.agent)).metadata.annotations ?? {},
-    ...(status && { status }),
-  });
-const deployment = deploymentOf();
-const [first, second] = [makeReplicaSet(deployment, 1), makeReplicaSet(deployment, 2)];
-const pod = (facts: PodFacts = {}) => makePod("inner-a", facts, first);
 const expired = {
   conditions: [
     { type: "Progressing", status: "False", reason: "ProgressDeadlineExceeded", message: "has timed out progressing" },
   ],
 };
-
-/** At rest: one pod whose session is up. */
-const makeInput = (change: Partial<TargetInput> = {}): TargetInput => ({
-  target,
-  settings,
-  now,
-  failures: [],
-  secret: makeSecret(),
-  deployments: [deployment],
-  replicaSets: [first],
-  pods: [pod({ ready: true })],
-  nodes: [makeNode("n1")],
-  ...change,
-});
 
 function verdict(input: TargetInput, type: string) {
   const found = planTarget(input).status.conditions.find((each) => each.type === type);
@@ -51,7 +18,7 @@ function verdict(input: TargetInput, type: string) {
 }
 
 test("a Target at rest has one Deployment and a session", () => {
-  const plan = planTarget(makeInput());
+  const plan = planTarget(makeTargetInput());
   expect(plan).toEqual({
     create: [],
     apply: [targetDeployment(target, settings.agent)],
@@ -150,7 +117,7 @@ describe("a Target is not Ready", () => {
   };
   for (const [title, [change, reason, message]] of Object.entries(cases)) {
     test(title, () => {
-      expect(verdict(makeInput(change), "Ready")).toEqual(["False", reason, message]);
+      expect(verdict(makeTargetInput(change), "Ready")).toEqual(["False", reason, message]);
     });
   }
 });
@@ -161,10 +128,10 @@ test("a Target of two pods is Ready with one session, and up to date with both",
   expect(targetDeployment(two, settings.agent).spec?.replicas).toBe(2);
   const deployments = [makeDeployment("inner-target", { owner: two, annotations: wanted.metadata.annotations ?? {} })];
   const pods = [pod({ ready: true }), makePod("inner-b", {}, first)];
-  const input = makeInput({ target: two, deployments, pods });
+  const input = makeTargetInput({ target: two, deployments, pods });
   expect(verdict(input, "Ready")[1]).toBe("SessionUp");
   expect(verdict(input, "Updated")).toEqual(["False", "RollingOut", "1 of 2 pods are up to date, 2 exist"]);
-  const both = makeInput({
+  const both = makeTargetInput({
     target: two,
     deployments,
     pods: [pod({ ready: true }), makePod("inner-b", { ready: true }, first)],
@@ -174,7 +141,7 @@ test("a Target of two pods is Ready with one session, and up to date with both",
 
 test("a Target stays Ready on its old pod while the new one fails, and Updated says how", () => {
   const broken = makePod("inner-b", { state: { waiting: { reason: "InvalidImageName", message: "bad" } } }, second);
-  const input = makeInput({ pods: [pod({ ready: true }), broken], replicaSets: [first, second] });
+  const input = makeTargetInput({ pods: [pod({ ready: true }), broken], replicaSets: [first, second] });
   expect(verdict(input, "Ready")[0]).toBe("True");
   expect(verdict(input, "Updated")).toEqual(["False", "PodsFailing", "pod inner-b: InvalidImageName: bad"]);
 });
@@ -184,7 +151,7 @@ test("of two pods the one on a lost node has no session any more, whatever it sa
   const two = makeTarget({ replicas: 2 });
   const annotations = withHash(targetDeployment(two, settings.agent)).metadata.annotations ?? {};
   const deployments = [makeDeployment("inner-target", { owner: two, annotations })];
-  const input = makeInput({ target: two, deployments, pods, nodes: [makeNode("n1"), makeNode("n2", "Unknown")] });
+  const input = makeTargetInput({ target: two, deployments, pods, nodes: [makeNode("n1"), makeNode("n2", "Unknown")] });
   expect(verdict(input, "Ready")).toEqual([
     ...["True", "SessionUp", "1 of 2 sessions with proxy.example.net:7835 are up"],
   ]);
@@ -193,7 +160,7 @@ test("of two pods the one on a lost node has no session any more, whatever it sa
 });
 
 test("a pod that is being deleted counts for nothing", () => {
-  const plan = planTarget(makeInput({ pods: [pod({ ready: true, deleting: true })] }));
+  const plan = planTarget(makeTargetInput({ pods: [pod({ ready: true, deleting: true })] }));
   expect(plan.status).toMatchObject({ replicas: 0, readyReplicas: 0, updatedReplicas: 0 });
   expect(plan.status.conditions[0]).toMatchObject({ status: "False", reason: "PodsStarting" });
 });

@@ -38,6 +38,7 @@ describe("a Tunnel at rest", () => {
       observedGeneration: 3,
       conditions: [
         { ...condition("Ready", "True", "AllPairsReady", "2 of 2 pairs carry traffic"), lastTransitionTime: now },
+        { ...condition("Available", "True", "AllPairsReady", "2 of 2 pairs carry traffic"), lastTransitionTime: now },
         {
           ...condition("Updated", "True", "UpToDate", "all pods and Services are up to date"),
           lastTransitionTime: now,
