@@ -11,6 +11,7 @@ import { rollouts } from "./rollouts.ts";
 import { scheduling } from "./scheduling.ts";
 import { twoClusters } from "./two-clusters.ts";
 import { upgrade } from "./upgrade.ts";
+import { wholeIp } from "./whole-ip.ts";
 
 let site: Site | undefined;
 
@@ -37,5 +38,6 @@ upgrade(siteNow);
 badChanges(siteNow);
 failover(siteNow);
 dashboard(siteNow);
+wholeIp(siteNow);
 placement(siteNow);
 twoClusters(siteNow);

@@ -9,7 +9,7 @@ import { type RunningProcess, startProcess } from "../support/process.ts";
 import { executable } from "../support/tunnel-compiled.ts";
 
 const anyPorts = ["--listen", "127.0.0.1:0", "--consumer-listen", "127.0.0.1:0", "--health-listen", "127.0.0.1:0"];
-const accepted = "accepted: operator, proxy, target, doctor, status, dashboard, manifest, completion";
+const accepted = "accepted: operator, proxy, target, node, doctor, status, dashboard, manifest, completion";
 const secret = { NETAMINITY_SECRET: "correct horse" };
 
 /** Runs the executable to its end and returns what it printed. */
