@@ -5,6 +5,7 @@ import { startProxy } from "../../src/agent/proxy/proxy.ts";
 import { startTarget } from "../../src/agent/target/target.ts";
 import { createLog } from "../../src/log.ts";
 import { createMetrics } from "../../src/metrics.ts";
+import { createNodeMetrics } from "../../src/node/metrics.ts";
 import { createOperatorMetrics } from "../../src/operator/metrics.ts";
 
 const root = join(import.meta.dir, "../..");
@@ -80,12 +81,15 @@ test("the page lists every metric of the agents, with type, labels and help", as
   expect(rowsBelow("Proxy and target")).toEqual((await agentMetrics()).map(rowOf));
 });
 
-test("the page lists every metric of the operator", () => {
-  const all = createOperatorMetrics().registry.getMetricsAsArray() as unknown as (Omit<Described, "labels"> & {
+test.each([
+  ["Operator", createOperatorMetrics],
+  ["Node", createNodeMetrics],
+] as const)("the page lists every metric of the role %s", (heading, create) => {
+  const all = create().registry.getMetricsAsArray() as unknown as (Omit<Described, "labels"> & {
     labelNames: string[];
   })[];
   const rows = all.map((metric) => rowOf({ ...metric, labels: metric.labelNames })).sort();
-  expect(rowsBelow("Operator")).toEqual(rows);
+  expect(rowsBelow(heading)).toEqual(rows);
 });
 
 test("the page explains every result of a stream", async () => {
