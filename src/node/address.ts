@@ -23,10 +23,9 @@ const widths: Readonly<Record<Family, number>> = { ip: 32, ip6: 128 };
 /** Undefined when the text is no address; one with a zone (`fe80::1%eth0`) is none that others can reach. */
 export function parseAddress(text: string): Address | undefined {
   if (isIPv4(text)) {
-    return makeAddress(
-      "ip",
-      text.split(".").reduce((value, part) => (value << 8n) | BigInt(part), 0n),
-    );
+    // What isIPv4 takes is canonical already. As numbers first: this is most of the work with thousands of Services.
+    const [a, b, c, d] = text.split(".");
+    return { family: "ip", value: BigInt(((Number(a) * 256 + Number(b)) * 256 + Number(c)) * 256 + Number(d)), text };
   }
   return isIPv6(text) && !text.includes("%") ? makeAddress("ip6", ipv6Value(text)) : undefined;
 }

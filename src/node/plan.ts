@@ -65,7 +65,8 @@ export function planNode(state: NodeState, settings: NodeSettings): NodePlan {
   /** Owner of each load balancer address, and of each pod's way out. */
   const addresses = new Map<string, string>();
   const waysOut = new Map<string, string>();
-  for (const service of oldestFirst(state.services)) {
+  const asking = [...state.services].filter((service) => askedMode(service, settings.compatCozystack) !== undefined);
+  for (const service of oldestFirst(asking)) {
     const asked = askedMode(service, settings.compatCozystack);
     if (asked === undefined) continue;
     const slices = state.slicesOf(service.metadata.namespace, service.metadata.name);
@@ -152,9 +153,11 @@ function mapped({
 const nameOf = ({ metadata }: ObservedService) => `${metadata.namespace}/${metadata.name}`;
 
 function oldestFirst(services: Iterable<ObservedService>): ObservedService[] {
-  const age = ({ metadata }: ObservedService) =>
-    `${metadata.creationTimestamp ?? ""} ${metadata.namespace}/${metadata.name}`;
-  return [...services].sort((left, right) => (age(left) < age(right) ? -1 : 1));
+  const byAge = [...services].map((service) => ({
+    service,
+    age: `${service.metadata.creationTimestamp ?? ""} ${nameOf(service)}`,
+  }));
+  return byAge.sort((left, right) => (left.age < right.age ? -1 : 1)).map(({ service }) => service);
 }
 
 /** Why a Service that asks for it cannot have it. */
