@@ -20,8 +20,23 @@ export interface Range {
 
 const widths: Readonly<Record<Family, number>> = { ip: 32, ip6: 128 };
 
+/** Addresses that were read already: each plan reads the same thousands again, and numbers of this length are slow. */
+const known = new Map<string, Address>();
+const maxKnown = 16_384;
+
 /** Undefined when the text is no address; one with a zone (`fe80::1%eth0`) is none that others can reach. */
 export function parseAddress(text: string): Address | undefined {
+  const before = known.get(text);
+  if (before !== undefined) {
+    return before;
+  }
+  const address = readAddress(text);
+  if (known.size >= maxKnown) known.clear();
+  if (address !== undefined) known.set(text, address);
+  return address;
+}
+
+function readAddress(text: string): Address | undefined {
   if (isIPv4(text)) {
     // What isIPv4 takes is canonical already. As numbers first: this is most of the work with thousands of Services.
     const [a, b, c, d] = text.split(".");

@@ -71,7 +71,12 @@ export function wholeIp(siteNow: () => Site): void {
           operator: { replicas: 0 },
           rbac: { aggregateRoles: false },
           crds: { install: false },
-          node: { enabled: true, image: { ...productImage, pullPolicy: "Never" } },
+          node: {
+            enabled: true,
+            image: { ...productImage, pullPolicy: "Never" },
+            // The network plugin gives pods their addresses here, and the Nodes name no ranges.
+            podCidrs: cluster.nodes.map((node) => node.podCidr),
+          },
         }),
       );
       const flags = ["--namespace", system, "--values", values, "--wait", "--timeout", "90s"];
