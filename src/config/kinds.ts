@@ -12,6 +12,8 @@ export interface Kind<Value> {
   readonly isSwitch?: true;
   /** A flag may be repeated. */
   readonly repeatable?: true;
+  /** In a config file it is a mapping. */
+  readonly isMapping?: true;
   /** Undefined when the text is not accepted. */
   parse(text: string): Value | undefined;
 }
@@ -111,6 +113,21 @@ export const cidr: Kind<string> = {
     const [, address = "", bits = ""] = /^([^/%]+)\/(\d{1,3})$/.exec(given) ?? [];
     const width = isIPv4(address) ? 32 : isIPv6(address) ? 128 : -1;
     return Number(bits) <= width ? given : undefined;
+  },
+};
+
+/** A value with fields of its own; whoever uses it knows which. */
+export const json: Kind<Readonly<Record<string, unknown>>> = {
+  placeholder: "JSON",
+  accepted: "a JSON object (in a config file a mapping)",
+  isMapping: true,
+  parse: (given) => {
+    try {
+      const value: unknown = JSON.parse(given);
+      return typeof value === "object" && value !== null && !Array.isArray(value) ? { ...value } : undefined;
+    } catch {
+      return undefined;
+    }
   },
 };
 

@@ -7,6 +7,7 @@ export const indexOf = (pair: string) => Number(/-(\d+)$/.exec(pair)?.[1]);
 export const tunnelSecretName = (tunnel: string) => `${tunnel}-secret`;
 export const proxyDeploymentName = (proxy: string) => `${proxy}-proxy`;
 export const targetDeploymentName = (target: string) => `${target}-target`;
+export const networkPolicyName = (proxy: string) => `${proxy}-proxy`;
 export const rendezvousServiceName = (proxy: string) => `${proxy}-rendezvous`;
 export const endpointSliceName = (proxy: string, family: "IPv4" | "IPv6") =>
   `${rendezvousServiceName(proxy)}-${family.toLowerCase()}`;

@@ -10,7 +10,8 @@ import { selectorOf } from "./pod-template.ts";
 /** The proxy pods of a Proxy. */
 export function proxyDeployment(proxy: ProxyResource, agent: AgentSettings) {
   const { name } = proxy.metadata;
-  const template: PodTemplate = proxy.spec.podTemplate ?? {};
+  const own: PodTemplate = proxy.spec.podTemplate ?? {};
+  const template = { ...agent.podTemplate, ...own };
   const { replicas, secretRef, drainTimeout, acceptProxyProtocol, encryption } = proxy.spec;
   return deployment(
     {
@@ -23,7 +24,7 @@ export function proxyDeployment(proxy: ProxyResource, agent: AgentSettings) {
       secretName: secretRef.name,
       drainTimeout,
       template,
-      wish: { secretRef, drainTimeout, acceptProxyProtocol, template, ...encryptionSetting(encryption) },
+      wish: { secretRef, drainTimeout, acceptProxyProtocol, template: own, ...encryptionSetting(encryption) },
       ports: [
         { name: "rendezvous", port: rendezvousPort },
         { name: "consumers", port: consumerPort },

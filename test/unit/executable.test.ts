@@ -93,6 +93,12 @@ describe("a mistake is exit code 2 and one line", () => {
       'deadline was given "forever" by the variable NETAMINITY_DEADLINE; accepted: a duration from 100ms to 10m, such as 500ms, 10s or 2m',
     ],
     [
+      "a wrong field of what is for all agents",
+      ["operator"],
+      { NETAMINITY_AGENT_POD_TEMPLATE: '{"tolerations":[{"effect":"Never"}]}' },
+      'agent-pod-template: tolerations[0].effect: Invalid option: expected one of "NoSchedule"|"PreferNoSchedule"|"NoExecute"',
+    ],
+    [
       "no secret",
       ["target", "--proxy-endpoint=a:1", "--endpoint=b:1"],
       {},
