@@ -5,6 +5,7 @@ import { customResourceDefinition } from "../src/api/crd.ts";
 import { kinds } from "../src/api/kinds.ts";
 import { compactYaml } from "../src/api/yaml.ts";
 import { settingsReference } from "../src/config/reference.ts";
+import { nodeRbac } from "../src/node/rbac.ts";
 import { rbac } from "../src/operator/rbac.ts";
 import { conditionsReference, kindReference, podTemplateReference } from "./api-reference.ts";
 import { chartDefaults, chartReference, chartValues } from "./chart-reference.ts";
@@ -33,6 +34,10 @@ export function generatedFiles(): Map<string, string> {
     files.set(`docs/reference/${kind.singular}.md`, kindReference(kind));
   }
   files.set("chart/files/rbac.yaml", header("src/operator/rbac.ts") + stringify(rbac, { lineWidth: 0 }));
+  files.set(
+    "chart/files/node-rbac.yaml",
+    header("src/node/rbac.ts") + stringify({ rules: nodeRbac }, { lineWidth: 0 }),
+  );
   files.set("chart/values.yaml", chartValues());
   files.set("chart/files/defaults.yaml", header("chart/values.schema.json") + chartDefaults());
   files.set("docs/reference/chart.md", chartReference());

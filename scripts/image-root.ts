@@ -1,7 +1,10 @@
-/** The file system of the image: the executable, the C library files that it loads, and who it runs as. Nothing else. */
+/**
+ * The file system of the image: the executable, the two programs of the role node, the libraries that they load, and who it runs as. Nothing
+ * else.
+ */
 
 import { realpath } from "node:fs/promises";
-import { dirname } from "node:path";
+import { basename, dirname } from "node:path";
 import type { TarEntry } from "./image-tar.ts";
 
 /** Where the executable lies in the image; its folder is the image's PATH. */
@@ -36,7 +39,26 @@ export function librariesOf(binary: string, lddOutput: string): string[] {
 }
 
 /** `/etc` as the process sees it. Host names come from `/etc/hosts` first: glibc without nsswitch.conf asks the network first. */
-const accounts = ["group", "nsswitch.conf", "passwd"];
+const accounts = ["group", "nsswitch.conf", "passwd", "protocols"];
+
+/** Programs that the role node runs, by the names it runs them by; their folder in the image is that of the executable. */
+const nodePrograms = ["conntrack", "nft"];
+
+export class MissingProgramError extends Error {
+  constructor(name: string) {
+    super(`${name} is not on this machine, and the image carries it: run scripts/setup node`);
+    this.name = "MissingProgramError";
+  }
+}
+
+/** Their paths on this machine. Throws MissingProgramError. */
+function nodeProgramPaths(): string[] {
+  return nodePrograms.map((name) => {
+    const path = Bun.which(name, { PATH: `${process.env.PATH}:/usr/sbin:/sbin` });
+    if (path === null) throw new MissingProgramError(name);
+    return path;
+  });
+}
 
 /**
  * Entries of the one layer, sorted by path. No CA bundle: the API server's CA is mounted beside the token, and Bun carries
@@ -48,7 +70,16 @@ export async function rootEntries(binary: string): Promise<TarEntry[]> {
   for (const name of accounts)
     add(`etc/${name}`, 0o644, await Bun.file(`${import.meta.dir}/image-etc/${name}`).bytes());
   add(executablePath.slice(1), 0o755, await Bun.file(binary).bytes());
-  for (const library of await loadedFiles(binary)) {
+  const programs = nodeProgramPaths();
+  for (const program of programs) {
+    add(
+      `${dirname(executablePath).slice(1)}/${basename(program)}`,
+      0o755,
+      await Bun.file(await realpath(program)).bytes(),
+    );
+  }
+  const libraries = await Promise.all([binary, ...programs].map(loadedFiles));
+  for (const library of new Set(libraries.flat())) {
     // The path as the loader asks for it, with the content that a chain of links leads to.
     add(library.slice(1), 0o755, await Bun.file(await realpath(library)).bytes());
   }

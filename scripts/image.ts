@@ -5,11 +5,11 @@ import { dirname, resolve } from "node:path";
 import { parseArgs } from "node:util";
 import packageFile from "../package.json" with { type: "json" };
 import { ImageNameError, makeImageArchive } from "./image-archive.ts";
-import { executablePath, MissingLibraryError, rootEntries, userId } from "./image-root.ts";
+import { executablePath, MissingLibraryError, MissingProgramError, rootEntries, userId } from "./image-root.ts";
 
 const help = `Usage: scripts/image [NAME] [--binary FILE] [--output FILE]
 
-Packs the executable and the C library files that it loads into an OCI image archive.
+Packs the executable, nft and conntrack, and the libraries that they load into an OCI image archive.
 
   NAME            reference of the image (default localhost/netaminity:dev)
   --binary FILE   executable for this machine's architecture (default dist/netaminity)
@@ -73,8 +73,8 @@ async function writeImage({ name, binary, output, created }: Request): Promise<v
 }
 
 function isUserError(error: unknown): error is Error {
-  if (error instanceof ImageNameError || error instanceof MissingLibraryError || error instanceof RangeError)
-    return true;
+  const known = [ImageNameError, MissingLibraryError, MissingProgramError, RangeError];
+  if (known.some((kind) => error instanceof kind)) return true;
   return error instanceof TypeError && "code" in error && String(error.code).startsWith("ERR_PARSE_ARGS");
 }
 

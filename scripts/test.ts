@@ -31,6 +31,7 @@ const groups: readonly Group[] = [
   { name: "unit", place: "first", setup: [], system: false, minutes: 6 },
   { name: "repo", place: "first", setup: [], system: false, minutes: 2 },
   { name: "tunnel", place: "beside", setup: ["peers"], system: false, minutes: 20 },
+  { name: "node", place: "first", setup: ["node"], system: true, minutes: 6 },
   { name: "chart", place: "first", setup: ["cluster"], system: true, minutes: 6 },
   { name: "cluster", place: "first", setup: ["cluster"], system: true, minutes: 15 },
   { name: "oldest", place: "first", setup: ["cluster"], system: true, kubernetes: "1.31", minutes: 6 },

@@ -1,7 +1,7 @@
 import { restartAsSmallProcess, restartForManyRequests } from "./runtime.ts";
 
 const [role] = process.argv.slice(2);
-if (role === "proxy" || role === "target") {
+if (role === "proxy" || role === "target" || role === "node") {
   restartAsSmallProcess();
 } else if (role === "operator") {
   restartForManyRequests();

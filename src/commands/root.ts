@@ -15,6 +15,7 @@ const runs: Readonly<Record<string, () => Promise<(args: readonly string[]) => P
   proxy: async () => (await import("./proxy.ts")).runProxy,
   target: async () => (await import("./target.ts")).runTarget,
   publish: async () => (await import("./publish.ts")).runPublish,
+  node: async () => (await import("./node.ts")).runNode,
   doctor: async () => (await import("./doctor.ts")).runDoctor,
   status: async () => (await import("./status.ts")).runStatus,
   dashboard: async () => (await import("./dashboard.ts")).runDashboard,

@@ -4,7 +4,7 @@ import { optional, type Role, withDefault } from "./table.ts";
 
 /** What the doctor is asked about. */
 export interface Patient {
-  kind: "Tunnel" | "Proxy" | "Target";
+  kind: "Tunnel" | "Proxy" | "Target" | "Service";
   name: string;
 }
 
@@ -13,6 +13,8 @@ export const kindWords: Readonly<Record<Patient["kind"], readonly string[]>> = {
   Tunnel: ["tunnel", "tunnels", "tnl"],
   Proxy: ["proxy", "proxies", "prx"],
   Target: ["target", "targets", "tgt"],
+  /** One with an address of its own: docs/node.md. */
+  Service: ["service", "services", "svc"],
 };
 
 const objectName = /^[a-z0-9]([-a-z0-9.]{0,251}[a-z0-9])?$/;
@@ -32,7 +34,7 @@ export function objectOf<K extends Patient["kind"]>(kinds: readonly K[]): Kind<{
 
 const settings = {
   object: optional(
-    objectOf(["Tunnel", "Proxy", "Target"]),
+    objectOf(["Tunnel", "Proxy", "Target", "Service"]),
     "The object whose path is examined. Without it a target run by hand is: give proxy-endpoint, endpoint or both.",
     { sources: ["argument"] },
   ),
@@ -73,10 +75,13 @@ export const doctorRole: Role<typeof settings> = {
   settings,
   check: ({ object, proxyEndpoint, endpoint, probe, secret, secretFile }) => {
     if (object === undefined && proxyEndpoint === undefined && endpoint === undefined) {
-      return "nothing to examine is given; accepted: tunnel/NAME, proxy/NAME or target/NAME, or --proxy-endpoint and --endpoint of a target run by hand";
+      return "nothing to examine is given; accepted: tunnel/NAME, proxy/NAME, target/NAME or service/NAME, or --proxy-endpoint and --endpoint of a target run by hand";
     }
     if (object === undefined && probe) {
       return "probe was given without an object; accepted: --probe together with tunnel/NAME, proxy/NAME or target/NAME";
+    }
+    if (object?.kind === "Service" && probe) {
+      return "probe was given with a Service; accepted: --probe together with tunnel/NAME, proxy/NAME or target/NAME";
     }
     return object === undefined && secret !== undefined && secretFile !== undefined
       ? "both NETAMINITY_SECRET and secret-file are given; accepted: at most one of the two"

@@ -1,3 +1,4 @@
+import { isIPv4, isIPv6 } from "node:net";
 import { type HostPort, parseHostPort } from "../endpoint.ts";
 import { parseVia, type Via } from "../via.ts";
 
@@ -102,6 +103,17 @@ export const listenEndpoint: Kind<HostPort> = {
   placeholder: "HOST:PORT",
   accepted: "HOST:PORT with an address of this machine ([::] for all), and a port from 0 to 65535 (0: any free one)",
   parse: (given) => parseHostPort(given.startsWith(":") ? `[::]${given}` : given),
+};
+
+/** A range of addresses, as text. */
+export const cidr: Kind<string> = {
+  placeholder: "CIDR",
+  accepted: "a range of addresses, such as 10.42.0.0/16 or fd00:42::/48",
+  parse: (given) => {
+    const [, address = "", bits = ""] = /^([^/%]+)\/(\d{1,3})$/.exec(given) ?? [];
+    const width = isIPv4(address) ? 32 : isIPv6(address) ? 128 : -1;
+    return Number(bits) <= width ? given : undefined;
+  },
 };
 
 /** A value with fields of its own; whoever uses it knows which. */

@@ -3,6 +3,7 @@ import { dashboardRole } from "./dashboard.ts";
 import { doctorRole } from "./doctor.ts";
 import { exportRole } from "./export.ts";
 import { manifestRole } from "./manifest.ts";
+import { nodeRole } from "./node.ts";
 import { operatorRole } from "./operator.ts";
 import { proxyRole } from "./proxy.ts";
 import { publishRole } from "./publish.ts";
@@ -12,7 +13,7 @@ import type { Role } from "./table.ts";
 import { targetRole } from "./target.ts";
 
 /** Every role of the executable, in the order of help and docs. */
-export const roles: readonly Role[] = [operatorRole, proxyRole, targetRole, publishRole];
+export const roles: readonly Role[] = [operatorRole, proxyRole, targetRole, publishRole, nodeRole];
 
 /** The commands that answer and end. */
 export const tools: readonly Role[] = [

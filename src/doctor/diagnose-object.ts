@@ -2,8 +2,10 @@ import type { Patient } from "../config/doctor.ts";
 import { type Diagnosis, diagnose } from "./check.ts";
 import type { Cluster } from "./cluster.ts";
 import { examineProxy, examineTarget, examineTunnel } from "./examine.ts";
+import { examineService } from "./examine-service.ts";
 import { type ProxyFacts, seen } from "./facts.ts";
 import { proxyPath, targetPath, tunnelPath } from "./paths.ts";
+import { servicePath } from "./service-checks.ts";
 import { probe } from "./tunnel-probe.ts";
 
 /** Examines the path of one object, and with `probes` sends a request through it. */
@@ -16,6 +18,8 @@ export async function diagnoseObject(
   const probed = async (proxies: readonly ProxyFacts[]) =>
     probes ? await probe(cluster, namespace, proxies) : undefined;
   switch (kind) {
+    case "Service":
+      return diagnose(subject, servicePath(name, await examineService(cluster, namespace, name)));
     case "Tunnel": {
       const facts = await examineTunnel(cluster, namespace, name);
       const result = await probed(facts.pairs.map(({ proxy }) => proxy));

@@ -19,6 +19,7 @@ const define = (group: string, kind: string, plural: string, namespaced = true):
 /** Kinds of Kubernetes itself that are read or written here. */
 export const builtIn = {
   deployment: define("apps", "Deployment", "deployments"),
+  daemonSet: define("apps", "DaemonSet", "daemonsets"),
   replicaSet: define("apps", "ReplicaSet", "replicasets"),
   service: define("", "Service", "services"),
   endpointSlice: define("discovery.k8s.io", "EndpointSlice", "endpointslices"),

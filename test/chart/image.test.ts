@@ -99,7 +99,10 @@ describe("scripts/image", () => {
       "etc/group",
       "etc/nsswitch.conf",
       "etc/passwd",
+      "etc/protocols",
+      "usr/local/bin/conntrack",
       "usr/local/bin/netaminity",
+      "usr/local/bin/nft",
     ]);
     expect(files.filter((path) => /\/(libc\.so\.6|ld-linux[^/]*)$/.test(path))).toHaveLength(2);
     // Every folder is there before what lies in it, as extractors without root expect.

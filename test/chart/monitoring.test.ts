@@ -2,6 +2,7 @@ import { describe, expect, setDefaultTimeout, test } from "bun:test";
 import { join } from "node:path";
 import { parse } from "yaml";
 import { createMetrics } from "../../src/metrics.ts";
+import { createNodeMetrics } from "../../src/node/metrics.ts";
 import { createOperatorMetrics } from "../../src/operator/metrics.ts";
 import { isProblem, type Reason, reasons } from "../../src/plan/reasons.ts";
 import { createPublishMetrics } from "../../src/publish/metrics.ts";
@@ -13,7 +14,7 @@ const enabled = (name: string, more: object = {}) => ({ metrics: { [name]: { ena
 
 /** Names of series that the kinds of process expose. */
 async function knownSeries(): Promise<Set<string>> {
-  const all = [createOperatorMetrics(), createMetrics(), createPublishMetrics()];
+  const all = [createOperatorMetrics(), createMetrics(), createPublishMetrics(), createNodeMetrics()];
   const bodies = await Promise.all(all.map((metrics) => metrics.expose()));
   const names = new Set(
     bodies.flatMap(({ body }) => [...body.matchAll(/^# TYPE (\w+)/gm)].map(([, name = ""]) => name)),
@@ -101,7 +102,8 @@ describe("the alerts", () => {
 
   test("are those of the file, with the labels that were asked for", async () => {
     const file: Groups = parse(await Bun.file(join(chart, "files/alerts.yaml")).text());
-    const objects = await render(enabled("rules", { alertLabels: { team: "network", severity: "page" } }));
+    const values = enabled("rules", { alertLabels: { team: "network", severity: "page" } });
+    const objects = await render({ ...values, node: { enabled: true } });
     const { spec } = only<{ spec: Groups }>(objects, "PrometheusRule");
     expect(spec.groups).toEqual(
       file.groups.map(({ name, rules }) => ({

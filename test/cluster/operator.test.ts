@@ -31,5 +31,6 @@ import "./platforms.cases.ts";
 import "./process.cases.ts";
 import "./publish.cases.ts";
 import "./publish-netsody.cases.ts";
+import "./node.cases.ts";
 
 stopPlaneAfterAll();

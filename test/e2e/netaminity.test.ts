@@ -12,6 +12,7 @@ import { rollouts } from "./rollouts.ts";
 import { scheduling } from "./scheduling.ts";
 import { twoClusters } from "./two-clusters.ts";
 import { upgrade } from "./upgrade.ts";
+import { wholeIp } from "./whole-ip.ts";
 
 let site: Site | undefined;
 
@@ -39,5 +40,6 @@ upgrade(siteNow);
 badChanges(siteNow);
 failover(siteNow);
 dashboard(siteNow);
+wholeIp(siteNow);
 placement(siteNow);
 twoClusters(siteNow);

@@ -28,6 +28,8 @@ const allowed: Readonly<Record<string, readonly string[]>> = {
     "secret-text.ts",
   ],
   publish: ["errors.ts", "kube", "log.ts", "metrics.ts", "names.ts"],
+  // An optional role: nothing but its command loads it.
+  node: ["errors.ts", "kube", "log.ts", "metrics.ts", "names.ts"],
   // Its own I/O is in examine-by-hand.ts and prove-secret.ts (agent) and cluster.ts (kube): see below.
   doctor: [
     "agent",
@@ -38,6 +40,8 @@ const allowed: Readonly<Record<string, readonly string[]>> = {
     "errors.ts",
     "kube",
     "names.ts",
+    // The pure plan of a node's tables: what it says of a Service.
+    "node",
     "plan",
     "secret-text.ts",
     "via.ts",
@@ -62,7 +66,7 @@ const allowed: Readonly<Record<string, readonly string[]>> = {
     "log.ts",
     "metrics.ts",
     "names.ts",
-  ].concat(["operator", "plan", "publish", "secret-text.ts", "secret.ts", "share", "via.ts"]),
+  ].concat(["node", "operator", "plan", "publish", "secret-text.ts", "secret.ts", "share", "via.ts"]),
 };
 
 /** `src/agent/pipe.ts` -> `agent`, `src/log.ts` -> `log.ts`. */

@@ -16,7 +16,7 @@ describe("the argument of a command", () => {
 
   test.each(["pod/x", "tunnel", "tunnel/", "tunnel/x/y", "tunnel/UPPER"])("is refused when it is %p", (argument) => {
     expect(() => doctor([argument])).toThrow(
-      `object was given "${argument}" by the argument; accepted: tunnel/NAME, proxy/NAME or target/NAME`,
+      `object was given "${argument}" by the argument; accepted: tunnel/NAME, proxy/NAME, target/NAME or service/NAME`,
     );
   });
 

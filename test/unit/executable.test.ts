@@ -10,7 +10,7 @@ import { executable } from "../support/tunnel-compiled.ts";
 
 const anyPorts = ["--listen", "127.0.0.1:0", "--consumer-listen", "127.0.0.1:0", "--health-listen", "127.0.0.1:0"];
 const accepted =
-  "accepted: operator, proxy, target, publish, doctor, status, dashboard, export, rotate, manifest, completion";
+  "accepted: operator, proxy, target, publish, node, doctor, status, dashboard, export, rotate, manifest, completion";
 const secret = { NETAMINITY_SECRET: "correct horse" };
 
 /** Runs the executable to its end and returns what it printed. */

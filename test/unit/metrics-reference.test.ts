@@ -5,6 +5,7 @@ import { startProxy } from "../../src/agent/proxy/proxy.ts";
 import { startTarget } from "../../src/agent/target/target.ts";
 import { createLog } from "../../src/log.ts";
 import { createMetrics } from "../../src/metrics.ts";
+import { createNodeMetrics } from "../../src/node/metrics.ts";
 import { createOperatorMetrics } from "../../src/operator/metrics.ts";
 import { createPublishMetrics } from "../../src/publish/metrics.ts";
 
@@ -84,7 +85,8 @@ test("the page lists every metric of the agents, with type, labels and help", as
 test.each([
   ["Operator", createOperatorMetrics],
   ["Publish", createPublishMetrics],
-])("the page lists every metric of the role %s", (heading, create) => {
+  ["Node", createNodeMetrics],
+] as const)("the page lists every metric of the role %s", (heading, create) => {
   const all = create().registry.getMetricsAsArray() as unknown as (Omit<Described, "labels"> & {
     labelNames: string[];
   })[];

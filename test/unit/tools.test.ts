@@ -89,9 +89,12 @@ describe("netaminity doctor by hand", () => {
   test.each([
     [
       [],
-      "nothing to examine is given; accepted: tunnel/NAME, proxy/NAME or target/NAME, or --proxy-endpoint and --endpoint of a target run by hand",
+      "nothing to examine is given; accepted: tunnel/NAME, proxy/NAME, target/NAME or service/NAME, or --proxy-endpoint and --endpoint of a target run by hand",
     ],
-    [["pod/x"], 'object was given "pod/x" by the argument; accepted: tunnel/NAME, proxy/NAME or target/NAME'],
+    [
+      ["pod/x"],
+      'object was given "pod/x" by the argument; accepted: tunnel/NAME, proxy/NAME, target/NAME or service/NAME',
+    ],
     [
       ["--endpoint", "a:1", "--probe"],
       "probe was given without an object; accepted: --probe together with tunnel/NAME, proxy/NAME or target/NAME",
