@@ -18,6 +18,8 @@ const runs: Readonly<Record<string, () => Promise<(args: readonly string[]) => P
   doctor: async () => (await import("./doctor.ts")).runDoctor,
   status: async () => (await import("./status.ts")).runStatus,
   dashboard: async () => (await import("./dashboard.ts")).runDashboard,
+  export: async () => (await import("./export.ts")).runExport,
+  rotate: async () => (await import("./rotate.ts")).runRotate,
   manifest: async () => (await import("./manifest.ts")).runManifest,
   completion: async () => (await import("./completion.ts")).runCompletion,
 };

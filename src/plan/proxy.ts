@@ -1,18 +1,22 @@
 import type { ProxyStatus } from "../api/proxy.ts";
 import { proxyConsumerService } from "../desired/consumer-service.ts";
 import { type ActiveEndpoint, endpointSlices } from "../desired/endpoint-slice.ts";
+import { proxyNetworkPolicy } from "../desired/network-policy.ts";
 import { rendezvousService } from "../desired/rendezvous-service.ts";
+import { ownSecret, ownSecretMetadata } from "../desired/secret.ts";
 import { attemptText, attemptTime } from "./attempt.ts";
 import { transitionEvents } from "./conditions.ts";
+import { fingerprintPause } from "./fingerprint.ts";
 import { asFormerPair } from "./former-pair.ts";
 import type { ProxyInput } from "./observed.ts";
-import { refOf, unwanted } from "./ownership.ts";
+import { isControlledBy, isOrphanOf, ownedBy, refOf, unwanted } from "./ownership.ts";
 import { askAgain } from "./pace.ts";
 import type { DesiredObject, EventNote, Plan } from "./plan.ts";
 import { addressesOf, runningContainer } from "./pods.ts";
 import { findingsOf, type ProxyFindings } from "./proxy-findings.ts";
 import { proxyStatus } from "./proxy-status.ts";
 import { retryPause, sooner } from "./retry.ts";
+import { inSteps } from "./service-steps.ts";
 
 /** Decides what a Proxy needs: its Deployment, its Services, and the slices that lead to exactly one of its pods. */
 export function planProxy(given: ProxyInput): Plan<ProxyStatus> {
@@ -20,27 +24,47 @@ export function planProxy(given: ProxyInput): Plan<ProxyStatus> {
   const { proxy, failures } = input;
   const findings = findingsOf(input);
   const consumerService = proxyConsumerService(proxy);
+  const policy = proxyNetworkPolicy(proxy, input.settings.networkPolicy);
+  const wantedServices = [rendezvousService(proxy), ...(consumerService === undefined ? [] : [consumerService])];
+  const [rendezvous, ...consumers] = inSteps(wantedServices, ownedBy(proxy, input.services));
+  const secret = secretOf(input);
   const apply: DesiredObject[] = [
-    rendezvousService(proxy),
+    ...secret.apply,
+    ...(rendezvous === undefined ? [] : [rendezvous]),
     ...endpointSlices(proxy, activeEndpoint(findings)),
-    ...(consumerService === undefined ? [] : [consumerService]),
-    ...findings.paced.apply,
+    ...consumers,
+    ...(policy === undefined ? [] : [policy]),
+    ...(secret.isForeign ? [] : findings.paced.apply),
   ];
   const { hold } = findings.paced;
-  const observed = [...input.deployments, ...input.services, ...input.endpointSlices];
+  const observed = [...input.deployments, ...input.services, ...input.endpointSlices, ...input.networkPolicies];
   const status = proxyStatus(input, findings);
   return {
-    create: [],
+    create: secret.create,
     apply,
     hold,
     remove: [
-      ...unwanted(proxy, observed, [...apply, ...hold], failures),
+      ...unwanted(proxy, observed, [...apply, ...hold, ...findings.paced.apply], failures),
       ...findings.choice.silent.map((pod) => refOf(pod, proxy.metadata.namespace)),
     ],
     status,
     events: [...activeEvents(findings), ...transitionEvents(proxy.status?.conditions, status.conditions)],
-    ...sooner(sooner(retryPause(failures), findings.choice.lookAgain), askAgain(findings.paced)),
+    ...sooner(
+      sooner(retryPause(failures), findings.choice.lookAgain),
+      askAgain(findings.paced) ?? fingerprintPause(input),
+    ),
   };
+}
+
+/**
+ * What becomes of the Secret. Where the Proxy names one it is the user's. A stranger's of the name that ours would have is neither changed nor used,
+ * so no pod is made from it; the apply reports the conflict.
+ */
+function secretOf({ proxy, secret, freshSecret }: ProxyInput) {
+  if (proxy.spec.secretRef !== undefined) return { create: [], apply: [], isForeign: false };
+  if (secret === undefined) return { create: [ownSecret(proxy, freshSecret)], apply: [], isForeign: false };
+  const metadata = ownSecretMetadata(proxy);
+  return { create: [], apply: [metadata], isForeign: !isControlledBy(secret, proxy) && !isOrphanOf(secret, metadata) };
 }
 
 function activeEndpoint({ choice: { active, attempt }, former }: ProxyFindings): ActiveEndpoint | undefined {

@@ -8,13 +8,25 @@ const all = [...imports.values()].flat();
 
 /** Parts of the program and what each may import beside itself; a name with a dot is a file of src. */
 const allowed: Readonly<Record<string, readonly string[]>> = {
-  agent: ["endpoint.ts", "errors.ts", "log.ts", "metrics.ts", "names.ts", "secret.ts", "via.ts"],
+  agent: ["endpoint.ts", "errors.ts", "fingerprint.ts", "log.ts", "metrics.ts", "names.ts", "secret.ts", "via.ts"],
   api: ["endpoint.ts", "errors.ts", "names.ts"],
   desired: ["api", "endpoint.ts", "names.ts"],
   plan: ["api", "desired", "endpoint.ts", "names.ts", "secret-text.ts"],
   // Knows Kubernetes, and nothing of our kinds.
   kube: ["errors.ts", "log.ts"],
-  operator: ["api", "desired", "endpoint.ts", "errors.ts", "kube", "log.ts", "metrics.ts", "names.ts", "plan"],
+  operator: [
+    "api",
+    "desired",
+    "endpoint.ts",
+    "errors.ts",
+    "fingerprint.ts",
+    "kube",
+    "log.ts",
+    "metrics.ts",
+    "names.ts",
+    "plan",
+    "secret-text.ts",
+  ],
   publish: ["errors.ts", "kube", "log.ts", "metrics.ts", "names.ts"],
   // Its own I/O is in examine-by-hand.ts and prove-secret.ts (agent) and cluster.ts (kube): see below.
   doctor: [
@@ -32,21 +44,25 @@ const allowed: Readonly<Record<string, readonly string[]>> = {
   ],
   // What the page loads of it is nothing but types.
   dashboard: ["api", "doctor", "errors.ts", "names.ts", "plan"],
+  // What the other side is given, and how both sides change it: pure.
+  share: ["api", "desired", "doctor", "endpoint.ts", "names.ts", "plan", "secret-text.ts"],
   config: ["endpoint.ts", "errors.ts", "log.ts", "names.ts", "via.ts"],
   commands: [
     "agent",
     "api",
     "config",
     "dashboard",
+    "desired",
     "doctor",
     "endpoint.ts",
     "errors.ts",
+    "fingerprint.ts",
     "health.ts",
     "kube",
     "log.ts",
     "metrics.ts",
     "names.ts",
-  ].concat(["operator", "plan", "publish", "secret.ts", "via.ts"]),
+  ].concat(["operator", "plan", "publish", "secret-text.ts", "secret.ts", "share", "via.ts"]),
 };
 
 /** `src/agent/pipe.ts` -> `agent`, `src/log.ts` -> `log.ts`. */
@@ -159,7 +175,9 @@ test("packages are those of package.json, and each of them is used", () => {
     .map(({ to }) => /^(@[^/]+\/[^/]+|[^./@][^/]*)/.exec(to)?.[0])
     .filter(
       (name) =>
-        name !== undefined && !["src", "bun", "dist", "package.json"].includes(name) && !/^(node|bun):/.test(name),
+        name !== undefined &&
+        !["src", "bun", "dist", "examples", "package.json"].includes(name) &&
+        !/^(node|bun):/.test(name),
     );
   expect([...new Set(packages)].sort()).toEqual(Object.keys(manifest.dependencies).sort());
 });
