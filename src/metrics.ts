@@ -40,6 +40,19 @@ export type StreamResult =
  */
 const eventLoopMonitoringPrecision = 500;
 
+class CountedRows<Label extends string> extends Gauge<Label> {
+  read: () => Promise<readonly Record<Label, string>[]> = async () => [];
+
+  constructor(name: string, help: string, labelNames: readonly Label[], registers: Registry[]) {
+    const collect = async () => {
+      const rows = await this.read();
+      this.reset();
+      for (const row of rows) this.inc(row);
+    };
+    super({ name: `netaminity_${name}`, help, labelNames, registers, collect });
+  }
+}
+
 export type AgentMetrics = ReturnType<typeof createMetrics>;
 
 /** The metrics of one proxy or target; names follow the Prometheus conventions. */
@@ -63,6 +76,9 @@ export function createMetrics() {
       this.inc({ direction: "to_consumer" }, toConsumer.bytes);
     },
   });
+  /** How many rows with the same labels are read when metrics are asked for. */
+  const counted = <Label extends string>(name: string, help: string, labelNames: readonly Label[]) =>
+    new CountedRows(name, help, labelNames, registers);
   return {
     bytes,
     /** Bytes from consumers towards the backend. */
@@ -89,6 +105,15 @@ export function createMetrics() {
     handshakesDropped: counter("handshakes_dropped_total", "Proxy: handshakes that were given up, by reason.", [
       "reason",
     ]),
+    secrets: counted("secret_info", "Secrets that this process has, by fingerprint; 1 for each.", [
+      "use",
+      "fingerprint",
+    ]),
+    sessionSecrets: counted(
+      "secret_sessions",
+      "Sessions that take new streams, by the fingerprint of the secret that opened them.",
+      ["fingerprint"],
+    ),
     acceptsRefused: counter("accepts_refused_total", "Connections reset because the process ran out of descriptors."),
     /** Adds a value that is read when metrics are asked for. */
     gauge(name: string, help: string, read: () => number): void {

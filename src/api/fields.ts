@@ -44,6 +44,14 @@ export const paused = z
     "Leave running pods as they are: no change of the spec, of the operator's settings or of its version replaces them. Replicas, failover and status go on.",
   );
 
+/** Of a status. */
+export const secretFingerprint = z
+  .string()
+  .exactOptional()
+  .describe(
+    "Fingerprint of the value under the key secret: four digits that tell values apart and nothing of them. Agents name those that they use in their metrics netaminity_secret_info and netaminity_secret_sessions.",
+  );
+
 /** For autoscalers, which ask for it through the scale subresource. */
 export const podSelector = z.string().exactOptional().describe("Label selector of the pods, as autoscalers read it.");
 

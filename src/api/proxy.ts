@@ -11,6 +11,7 @@ import {
   proxyService,
   type Rule,
   replicas,
+  secretFingerprint,
   secretRef,
 } from "./fields.ts";
 import { networkPolicy, proxyNetworkRule } from "./network-policy.ts";
@@ -21,7 +22,11 @@ import { proxyPortsRule } from "./services.ts";
 export const proxySpec = z
   .strictObject({
     replicas: replicas("Interchangeable proxy pods: one is active, the others stand by."),
-    secretRef,
+    secretRef: secretRef
+      .exactOptional()
+      .describe(
+        "The Secret that both ends share: key secret, and optionally previous-secret, which stays accepted while the secret is being changed. Absent: the operator makes NAME-proxy-secret once, and it goes with this Proxy.",
+      ),
     service: consumerService.exactOptional(),
     proxyService: proxyService.prefault({}),
     encryption: proxyEncryption,
@@ -44,6 +49,11 @@ export const proxyStatus = z
       .exactOptional()
       .describe("host:port of the rendezvous: the spec.proxyEndpoint of the Target that belongs here."),
     consumerEndpoint: z.string().exactOptional().describe("host:port to which consumers connect inside this cluster."),
+    secretName: z
+      .string()
+      .exactOptional()
+      .describe("The Secret that this Proxy uses: that of spec.secretRef, or the one that was made for it."),
+    secretFingerprint,
     activePod: z.string().exactOptional().describe("The proxy pod to which the rendezvous leads now."),
     replicas: count("Proxy pods that exist and are not being deleted."),
     liveReplicas: count("Proxy pods that run on a ready node and could be the active one."),

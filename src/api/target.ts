@@ -9,6 +9,7 @@ import {
   podSelector,
   type Rule,
   replicas,
+  secretFingerprint,
   secretRef,
   sendProxyProtocol,
 } from "./fields.ts";
@@ -38,6 +39,7 @@ export const targetStatus = z
     replicas: z.int().min(0).describe("Target pods that exist and are not being deleted."),
     readyReplicas: z.int().min(0).describe("Target pods whose session with the proxy is up."),
     updatedReplicas: z.int().min(0).describe("Target pods of the newest revision of the pod template."),
+    secretFingerprint,
     selector: podSelector,
   })
   .describe("What was seen last.");

@@ -7,18 +7,15 @@ import { type HealthServer, startHealth } from "../health.ts";
 import { type Credentials, inClusterCredentials } from "../kube/credentials.ts";
 import { CredentialsError } from "../kube/errors.ts";
 import { kubeconfigCredentials, kubeconfigPaths } from "../kube/kubeconfig.ts";
-import type { Log } from "../log.ts";
 import { type Operator, startOperator } from "../operator/run.ts";
 import type { PlanSettings } from "../plan/observed.ts";
 import { readNetworkPolicy, readPodTemplate } from "./agent-defaults.ts";
 import { listenForStop } from "./lifetime.ts";
 import { resolveListen } from "./listen.ts";
 import { settingsAndLog } from "./settings.ts";
+import { stopWithin } from "./stop-within.ts";
 
 type Settings = Values<typeof operatorRole.settings>;
-
-/** Longest time that stopping may take, in milliseconds; the lease then runs out by itself. */
-const stopTimeout = 10_000;
 
 export async function runOperator(args: readonly string[]): Promise<void> {
   const stop = listenForStop();
@@ -54,16 +51,6 @@ function startHealthOf(operator: Operator, listen: Settings["healthListen"]): He
     void operator.stop();
     throw error;
   }
-}
-
-async function stopWithin(operator: Operator, log: Log): Promise<void> {
-  const { promise: late, resolve } = Promise.withResolvers<void>();
-  const timer = setTimeout(() => {
-    log.warn("not everything ended in time", { timeoutMs: stopTimeout });
-    resolve();
-  }, stopTimeout);
-  await Promise.race([operator.stop(), late]);
-  clearTimeout(timer);
 }
 
 function findCredentials({ kubeconfig }: Settings): Credentials {

@@ -15,9 +15,12 @@ const runs: Readonly<Record<string, () => Promise<(args: readonly string[]) => P
   proxy: async () => (await import("./proxy.ts")).runProxy,
   target: async () => (await import("./target.ts")).runTarget,
   node: async () => (await import("./node.ts")).runNode,
+  publish: async () => (await import("./publish.ts")).runPublish,
   doctor: async () => (await import("./doctor.ts")).runDoctor,
   status: async () => (await import("./status.ts")).runStatus,
   dashboard: async () => (await import("./dashboard.ts")).runDashboard,
+  export: async () => (await import("./export.ts")).runExport,
+  rotate: async () => (await import("./rotate.ts")).runRotate,
   manifest: async () => (await import("./manifest.ts")).runManifest,
   completion: async () => (await import("./completion.ts")).runCompletion,
 };

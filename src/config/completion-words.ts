@@ -53,7 +53,9 @@ function valuesOf({ placeholder }: Setting<unknown>): Values {
 
 function argumentWords(setting: Setting<unknown>): readonly string[] {
   const values = valuesOf(setting);
-  return typeof values === "object" ? values.words : Object.values(kindWords).map(([singular]) => `${singular}/`);
+  if (typeof values === "object") return values.words;
+  const words = Object.values(kindWords).map(([singular]) => `${singular}/`);
+  return words.filter((word) => setting.accepted.includes(`${word}NAME`));
 }
 
 /** What can stand for the last of the words behind the program's name. Undefined: a file, or something that only the user knows. */

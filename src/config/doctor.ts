@@ -19,20 +19,22 @@ export const kindWords: Readonly<Record<Patient["kind"], readonly string[]>> = {
 
 const objectName = /^[a-z0-9]([-a-z0-9.]{0,251}[a-z0-9])?$/;
 
-const patient: Kind<Patient> = {
-  placeholder: "KIND/NAME",
-  accepted: "tunnel/NAME, proxy/NAME, target/NAME or service/NAME",
-  parse: (given) => {
+/** An object of one of these kinds, as kubectl takes it. */
+export function objectOf<K extends Patient["kind"]>(kinds: readonly K[]): Kind<{ kind: K; name: string }> {
+  const words = kinds.map((kind) => `${kindWords[kind][0]}/NAME`);
+  const accepted = [words.slice(0, -1).join(", "), ...words.slice(-1)].filter((part) => part !== "").join(" or ");
+  const placeholder = words.length === 1 ? accepted : "KIND/NAME";
+  const parse = (given: string) => {
     const [word = "", name = "", ...rest] = given.split("/");
-    const kinds = Object.keys(kindWords) as Patient["kind"][];
     const kind = kinds.find((each) => kindWords[each].includes(word.toLowerCase()));
     return kind === undefined || rest.length > 0 || !objectName.test(name) ? undefined : { kind, name };
-  },
-};
+  };
+  return { placeholder, accepted, parse };
+}
 
 const settings = {
   object: optional(
-    patient,
+    objectOf(["Tunnel", "Proxy", "Target", "Service"]),
     "The object whose path is examined. Without it a target run by hand is: give proxy-endpoint, endpoint or both.",
     { sources: ["argument"] },
   ),

@@ -54,5 +54,9 @@ export function readSettings<T extends Table>(role: Role<T>, input: Input): Sett
 }
 
 function placesOf(name: string, { sources }: Setting<unknown>): string {
-  return sources.includes("argument") ? "" : `, as --${kebabCase(name)} or ${variableOf(name)}`;
+  const places = [
+    ...(sources.includes("flag") ? [`--${kebabCase(name)}`] : []),
+    ...(sources.includes("environment") ? [variableOf(name)] : []),
+  ];
+  return places.length === 0 ? "" : `, as ${places.join(" or ")}`;
 }

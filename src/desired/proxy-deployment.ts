@@ -4,7 +4,7 @@ import type { ProxyResource } from "../api/proxy.ts";
 import { consumerPort, rendezvousPort } from "../names.ts";
 import { type AgentSettings, deployment, encryptionSetting } from "./deployment.ts";
 import { proxyLabels } from "./labels.ts";
-import { proxyDeploymentName } from "./names.ts";
+import { proxyDeploymentName, secretNameOf } from "./names.ts";
 import { selectorOf } from "./pod-template.ts";
 
 /** The proxy pods of a Proxy. */
@@ -12,7 +12,8 @@ export function proxyDeployment(proxy: ProxyResource, agent: AgentSettings) {
   const { name } = proxy.metadata;
   const own: PodTemplate = proxy.spec.podTemplate ?? {};
   const template = { ...agent.podTemplate, ...own };
-  const { replicas, secretRef, drainTimeout, acceptProxyProtocol, encryption } = proxy.spec;
+  const { replicas, drainTimeout, acceptProxyProtocol, encryption } = proxy.spec;
+  const secretName = secretNameOf(proxy);
   return deployment(
     {
       owner: proxy,
@@ -21,10 +22,16 @@ export function proxyDeployment(proxy: ProxyResource, agent: AgentSettings) {
       selector: selectorOf("proxy", name),
       labels: proxyLabels(proxy),
       rollout: { replicas, ...rollout(replicas, template.hostNetwork === true ? "one at a time" : "surge") },
-      secretName: secretRef.name,
+      secretName,
       drainTimeout,
       template,
-      wish: { secretRef, drainTimeout, acceptProxyProtocol, template: own, ...encryptionSetting(encryption) },
+      wish: {
+        secretRef: { name: secretName },
+        drainTimeout,
+        acceptProxyProtocol,
+        template: own,
+        ...encryptionSetting(encryption),
+      },
       ports: [
         { name: "rendezvous", port: rendezvousPort },
         { name: "consumers", port: consumerPort },

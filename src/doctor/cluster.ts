@@ -62,10 +62,24 @@ const timeout = 10_000;
 /** For a log the API server asks a kubelet, which it may not reach. */
 const logTimeout = 5000;
 
+interface Choice {
+  kubeconfig: string | undefined;
+  context: string | undefined;
+}
+
 /** Throws CannotAskError when there are no credentials to use. */
-export function openCluster(options: { kubeconfig: string | undefined; context: string | undefined }): Cluster {
+export function openCluster(options: Choice): Cluster {
+  return openWritableCluster(options).cluster;
+}
+
+/** The same with the client, for a tool that also writes. */
+export function openWritableCluster(options: Choice): { cluster: Cluster; kube: Kube } {
   const credentials = credentialsFor(options);
   const kube = createKube({ credentials, userAgent: `netaminity/${version}`, fieldManager });
+  return { cluster: clusterOf(kube, credentials), kube };
+}
+
+function clusterOf(kube: Kube, credentials: Credentials): Cluster {
   return {
     namespace: credentials.namespace ?? "default",
     server: credentials.server,

@@ -5,6 +5,7 @@ import {
   pairName,
   proxyDeploymentName,
   rendezvousServiceName,
+  secretNameOf,
   targetDeploymentName,
   tunnelSecretName,
 } from "../desired/names.ts";
@@ -36,12 +37,12 @@ export async function examineProxy(
   const object = await cluster.get<ProxyResource>("proxy", namespace, name);
   const proxy = seen(object);
   if (proxy === undefined) return { name, object, ...noWorkload(), rendezvous: nothing };
-  const { secretRef, service, podTemplate } = proxy.spec;
+  const { service, podTemplate } = proxy.spec;
   const [workload, rendezvous, consumers] = await Promise.all([
     examineWorkload(cluster, namespace, {
       selector: `${labels.proxy}=${name}`,
       deployment: proxyDeploymentName(name),
-      secret: secret ?? secretRef.name,
+      secret: secret ?? secretNameOf(proxy),
       healthPort: podTemplate?.healthPort,
     }),
     slicesOf(cluster, namespace, rendezvousServiceName(name)),

@@ -1,5 +1,5 @@
 import type { TunnelResource } from "../api/tunnel.ts";
-import { proxyDeploymentName, rendezvousServiceName, tunnelSecretName } from "../desired/names.ts";
+import { proxyDeploymentName, rendezvousServiceName, secretNameOf, tunnelSecretName } from "../desired/names.ts";
 import { reasons } from "../plan/reasons.ts";
 import { backendCheck, probeCheck } from "./backend-checks.ts";
 import { broken, type Check, ok, unknown } from "./check.ts";
@@ -26,7 +26,7 @@ export function proxyPath(facts: ProxyFacts, probe: Probe | undefined): Check[] 
   if (proxy === undefined) return [object];
   const checks = present(
     object,
-    secretCheck(proxy.spec.secretRef.name, facts.secret, conditionOf(proxy, "Ready")),
+    secretCheck(secretNameOf(proxy), facts.secret, conditionOf(proxy, "Ready")),
     podsCheck("pods", facts),
     nodesCheck("nodes", facts),
     rendezvousCheck(facts),

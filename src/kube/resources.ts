@@ -25,6 +25,8 @@ export const builtIn = {
   endpointSlice: define("discovery.k8s.io", "EndpointSlice", "endpointslices"),
   networkPolicy: define("networking.k8s.io", "NetworkPolicy", "networkpolicies"),
   secret: define("", "Secret", "secrets"),
+  configMap: define("", "ConfigMap", "configmaps"),
+  namespace: define("", "Namespace", "namespaces", false),
   pod: define("", "Pod", "pods"),
   node: define("", "Node", "nodes", false),
   event: define("events.k8s.io", "Event", "events"),

@@ -1,3 +1,4 @@
+import { secretNameOf } from "../desired/names.ts";
 import { type Reflector, startReflector, type WatchTiming } from "../kube/cache.ts";
 import { RefusedError } from "../kube/errors.ts";
 import type { Kube, KubeObject } from "../kube/kube.ts";
@@ -212,7 +213,7 @@ function byControllerAndSecret(object: CachedProxy | CachedTarget): string[] {
   const { namespace, labels: own = {} } = object.metadata;
   const [owners, tunnel] = [byController(object), own[labels.tunnel]];
   const left = owners.length === 0 && tunnel !== undefined ? [leftBy(namespace, tunnel)] : [];
-  return [...owners, ...left, usesSecret(namespace, object.spec.secretRef.name)];
+  return [...owners, ...left, usesSecret(namespace, secretNameOf(object))];
 }
 
 function byWorkload(object: CachedReplicaSet | CachedPod): string[] {

@@ -1,5 +1,6 @@
-import { indexOf, tunnelSecretName } from "../desired/names.ts";
-import { labels } from "../names.ts";
+import { indexOf, secretNameOf, tunnelSecretName } from "../desired/names.ts";
+import type { Fingerprints } from "../fingerprint.ts";
+import { labels, secretKey } from "../names.ts";
 import type {
   ApplyFailure,
   PlanSettings,
@@ -8,6 +9,8 @@ import type {
   TargetInput,
   TunnelInput,
 } from "../plan/observed.ts";
+import { secretUnusable } from "../plan/workload-checks.ts";
+import { secretText } from "../secret-text.ts";
 import { type Caches, controlledBy, leftBy, ofWorkload, siblingsOf } from "./caches.ts";
 import type { CachedPod, CachedProxy, CachedTarget, CachedTunnel } from "./keep.ts";
 import type { SecretWatches } from "./secret-watches.ts";
@@ -16,6 +19,7 @@ import type { SecretWatches } from "./secret-watches.ts";
 export interface Sources {
   caches: Caches;
   secrets: SecretWatches;
+  fingerprints: Pick<Fingerprints, "unlessBusy">;
   probes: { results(podUids: readonly string[]): ProbeResult[] };
   settings: PlanSettings;
 }
@@ -24,6 +28,8 @@ const noFailures: readonly ApplyFailure[] = [];
 
 /** RFC 3339 with whole seconds. */
 const timestamp = () => `${new Date().toISOString().slice(0, 19)}Z`;
+
+const freshSecret = () => Buffer.from(crypto.getRandomValues(new Uint8Array(32))).toString("base64");
 
 export async function gatherTunnel(tunnel: CachedTunnel, sources: Sources, signal: AbortSignal): Promise<TunnelInput> {
   const { caches, settings } = sources;
@@ -35,7 +41,7 @@ export async function gatherTunnel(tunnel: CachedTunnel, sources: Sources, signa
     now: timestamp(),
     failures: noFailures,
     secret: await sources.secrets.find(namespace, tunnelSecretName(name), signal),
-    freshSecret: Buffer.from(crypto.getRandomValues(new Uint8Array(32))).toString("base64"),
+    freshSecret: freshSecret(),
     services: caches.services.indexed(owned),
     proxies: caches.proxies.indexed(owned),
     targets: caches.targets.indexed(owned),
@@ -54,7 +60,8 @@ export async function gatherProxy(proxy: CachedProxy, sources: Sources, signal: 
     settings,
     now: timestamp(),
     failures: noFailures,
-    secret: await sources.secrets.find(namespace, proxy.spec.secretRef.name, signal),
+    ...(await secretFor(proxy, sources, signal)),
+    freshSecret: freshSecret(),
     deployments: caches.deployments.indexed(owned),
     replicaSets: caches.replicaSets.indexed(workload),
     services: caches.services.indexed(owned),
@@ -77,12 +84,20 @@ export async function gatherTarget(target: CachedTarget, sources: Sources, signa
     settings,
     now: timestamp(),
     failures: noFailures,
-    secret: await sources.secrets.find(namespace, target.spec.secretRef.name, signal),
+    ...(await secretFor(target, sources, signal)),
     deployments: caches.deployments.indexed(controlledBy(uid)),
     replicaSets: caches.replicaSets.indexed(workload),
     pods,
     nodes: nodesOf(caches, pods),
   };
+}
+
+async function secretFor(user: CachedProxy | CachedTarget, { secrets, fingerprints }: Sources, signal: AbortSignal) {
+  const name = secretNameOf(user);
+  const secret = await secrets.find(user.metadata.namespace, name, signal);
+  if (secret === undefined || secretUnusable(name, secret) !== undefined) return { secret };
+  const value = secretText(Buffer.from(secret.data?.[secretKey] ?? "", "base64"));
+  return { secret, secretFingerprint: (await fingerprints.unlessBusy(value)) ?? ("later" as const) };
 }
 
 /** In each pair the active pod is chosen so that the one after it can have another node: only pairs before this one count, so that no two wait for each other. */

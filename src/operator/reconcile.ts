@@ -1,3 +1,4 @@
+import { secretNameOf } from "../desired/names.ts";
 import type { EventRecorder } from "../kube/events.ts";
 import { groupVersion } from "../names.ts";
 import type { ApplyFailure, Turn } from "../plan/observed.ts";
@@ -129,7 +130,7 @@ function soonerFor(
   result: ReconcileResult,
   secrets: Sources["secrets"],
 ): ReconcileResult {
-  if (user === undefined || secrets.isWatched(user.metadata.namespace, user.spec.secretRef.name)) {
+  if (user === undefined || secrets.isWatched(user.metadata.namespace, secretNameOf(user))) {
     return result;
   }
   return { requeueAfter: Math.min(result.requeueAfter ?? unwatchedSecretPause, unwatchedSecretPause) };

@@ -1,4 +1,5 @@
 import { hostname } from "node:os";
+import { Fingerprints } from "../fingerprint.ts";
 import type { WatchTiming } from "../kube/cache.ts";
 import type { Credentials } from "../kube/credentials.ts";
 import { createEventRecorder } from "../kube/events.ts";
@@ -207,7 +208,7 @@ async function work({
   timing = {},
 }: WorkOptions): Promise<void> {
   const reconcile = createReconcile({
-    sources: { caches, secrets, probes: prober, settings },
+    sources: { caches, secrets, fingerprints: new Fingerprints(10_000), probes: prober, settings },
     rollouts,
     executor: createExecutor(kube, caches),
     events: createEventRecorder({ kube, metrics, log, controller: `${apiGroup}/operator`, instance: hostname() }),

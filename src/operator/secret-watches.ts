@@ -1,3 +1,4 @@
+import { secretNameOf } from "../desired/names.ts";
 import { pause } from "../kube/backoff.ts";
 import { type Reflector, startReflector } from "../kube/cache.ts";
 import { NotFoundError } from "../kube/errors.ts";
@@ -125,7 +126,8 @@ export function createSecretWatches(
   };
 }
 
-/** Undefined for what a Tunnel made: the Secret of a Tunnel carries our label and is watched with all others that do. */
+/** Undefined where the Secret is one that the operator makes: it carries our label and is watched with all others that do. */
 function secretKeyOf(user: CachedProxy | CachedTarget): string | undefined {
-  return controllerOf(user) === undefined ? `${user.metadata.namespace}/${user.spec.secretRef.name}` : undefined;
+  const isOwn = controllerOf(user) !== undefined || user.spec.secretRef === undefined;
+  return isOwn ? undefined : `${user.metadata.namespace}/${secretNameOf(user)}`;
 }

@@ -175,10 +175,17 @@ export interface TunnelInput extends CommonInput {
   leftPairs: readonly (ProxyResource | TargetResource)[];
 }
 
-export interface ProxyInput extends PacedInput {
+interface SecretFacts {
+  /** Of the value that the Secret holds; "later" while it is being worked out, absent when there is none that can be used. */
+  secretFingerprint?: string | "later";
+}
+
+export interface ProxyInput extends PacedInput, SecretFacts {
   proxy: ProxyResource;
-  /** The Secret that `spec.secretRef` names. */
+  /** The object named `secretNameOf(proxy)`, whoever owns it. */
   secret: ObservedSecret | undefined;
+  /** As of a Tunnel; used only when the Proxy names no Secret and there is none yet. */
+  freshSecret: string;
   deployments: readonly ObservedDeployment[];
   replicaSets: readonly ObservedReplicaSet[];
   services: readonly ObservedService[];
@@ -193,7 +200,7 @@ export interface ProxyInput extends PacedInput {
   takenNodes: readonly string[];
 }
 
-export interface TargetInput extends PacedInput {
+export interface TargetInput extends PacedInput, SecretFacts {
   target: TargetResource;
   /** The Secret that `spec.secretRef` names. */
   secret: ObservedSecret | undefined;

@@ -1,8 +1,10 @@
 import type { ProxyResource, ProxyStatus } from "../api/proxy.ts";
+import { secretNameOf } from "../desired/names.ts";
 import { selectorOf, selectorText } from "../desired/pod-template.ts";
 import { isSilent } from "./active-pod.ts";
 import { nextAttempt } from "./attempt.ts";
 import { bad, firstObjection, good, nextConditions, ofGeneration, type Verdict } from "./conditions.ts";
+import { fingerprintStatus } from "./fingerprint.ts";
 import type { ObservedPod, ProxyInput } from "./observed.ts";
 import { isNewest, isOnReadyNode, runningContainer } from "./pods.ts";
 import { withProgress } from "./progress.ts";
@@ -34,6 +36,8 @@ export function proxyStatus(input: ProxyInput, findings: ProxyFindings): ProxySt
     ),
     ...("known" in endpoint && { proxyEndpoint: endpoint.known }),
     ...(spec.service && { consumerEndpoint: `${spec.service.name}.${metadata.namespace}.svc:${spec.service.port}` }),
+    secretName: secretNameOf(proxy),
+    ...fingerprintStatus(input, proxy.status),
     ...(choice.active && { activePod: choice.active.metadata.name }),
     replicas: pods.length,
     liveReplicas: livePods.length,
@@ -52,7 +56,10 @@ function readiness(input: ProxyInput, findings: ProxyFindings): Verdict {
     [
       refused(failures),
       scaledToZero(proxy),
-      secretUnusable(proxy.spec.secretRef.name, secret),
+      // One that is absent and not named is made in this very pass.
+      secret === undefined && proxy.spec.secretRef === undefined
+        ? undefined
+        : secretUnusable(secretNameOf(proxy), secret),
       "unknown" in endpoint ? endpoint.unknown : undefined,
       isBehind ? undefined : noLivePod(findings, input.nodes),
     ],

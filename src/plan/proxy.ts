@@ -3,11 +3,13 @@ import { proxyConsumerService } from "../desired/consumer-service.ts";
 import { type ActiveEndpoint, endpointSlices } from "../desired/endpoint-slice.ts";
 import { proxyNetworkPolicy } from "../desired/network-policy.ts";
 import { rendezvousService } from "../desired/rendezvous-service.ts";
+import { ownSecret, ownSecretMetadata } from "../desired/secret.ts";
 import { attemptText, attemptTime } from "./attempt.ts";
 import { transitionEvents } from "./conditions.ts";
+import { fingerprintPause } from "./fingerprint.ts";
 import { asFormerPair } from "./former-pair.ts";
 import type { ProxyInput } from "./observed.ts";
-import { ownedBy, refOf, unwanted } from "./ownership.ts";
+import { isControlledBy, isOrphanOf, ownedBy, refOf, unwanted } from "./ownership.ts";
 import { askAgain } from "./pace.ts";
 import type { DesiredObject, EventNote, Plan } from "./plan.ts";
 import { addressesOf, runningContainer } from "./pods.ts";
@@ -25,28 +27,44 @@ export function planProxy(given: ProxyInput): Plan<ProxyStatus> {
   const policy = proxyNetworkPolicy(proxy, input.settings.networkPolicy);
   const wantedServices = [rendezvousService(proxy), ...(consumerService === undefined ? [] : [consumerService])];
   const [rendezvous, ...consumers] = inSteps(wantedServices, ownedBy(proxy, input.services));
+  const secret = secretOf(input);
   const apply: DesiredObject[] = [
+    ...secret.apply,
     ...(rendezvous === undefined ? [] : [rendezvous]),
     ...endpointSlices(proxy, activeEndpoint(findings)),
     ...consumers,
     ...(policy === undefined ? [] : [policy]),
-    ...findings.paced.apply,
+    ...(secret.isForeign ? [] : findings.paced.apply),
   ];
   const { hold } = findings.paced;
   const observed = [...input.deployments, ...input.services, ...input.endpointSlices, ...input.networkPolicies];
   const status = proxyStatus(input, findings);
   return {
-    create: [],
+    create: secret.create,
     apply,
     hold,
     remove: [
-      ...unwanted(proxy, observed, [...apply, ...hold], failures),
+      ...unwanted(proxy, observed, [...apply, ...hold, ...findings.paced.apply], failures),
       ...findings.choice.silent.map((pod) => refOf(pod, proxy.metadata.namespace)),
     ],
     status,
     events: [...activeEvents(findings), ...transitionEvents(proxy.status?.conditions, status.conditions)],
-    ...sooner(sooner(retryPause(failures), findings.choice.lookAgain), askAgain(findings.paced)),
+    ...sooner(
+      sooner(retryPause(failures), findings.choice.lookAgain),
+      askAgain(findings.paced) ?? fingerprintPause(input),
+    ),
   };
+}
+
+/**
+ * What becomes of the Secret. Where the Proxy names one it is the user's. A stranger's of the name that ours would have is neither changed nor used,
+ * so no pod is made from it; the apply reports the conflict.
+ */
+function secretOf({ proxy, secret, freshSecret }: ProxyInput) {
+  if (proxy.spec.secretRef !== undefined) return { create: [], apply: [], isForeign: false };
+  if (secret === undefined) return { create: [ownSecret(proxy, freshSecret)], apply: [], isForeign: false };
+  const metadata = ownSecretMetadata(proxy);
+  return { create: [], apply: [metadata], isForeign: !isControlledBy(secret, proxy) && !isOrphanOf(secret, metadata) };
 }
 
 function activeEndpoint({ choice: { active, attempt }, former }: ProxyFindings): ActiveEndpoint | undefined {

@@ -10,6 +10,7 @@ import {
   transitionEvents,
   type Verdict,
 } from "./conditions.ts";
+import { fingerprintPause, fingerprintStatus } from "./fingerprint.ts";
 import { asFormerPair } from "./former-pair.ts";
 import type { ObservedDeployment, ObservedPod, TargetInput } from "./observed.ts";
 import { ownedBy, unwanted } from "./ownership.ts";
@@ -65,10 +66,11 @@ export function planTarget(given: TargetInput): Plan<TargetStatus> {
       replicas: pods.length,
       readyReplicas: sessions,
       updatedReplicas: newest.length,
+      ...fingerprintStatus(input, target.status),
       selector: selectorText(selectorOf("target", target.metadata.name)),
     },
     events: transitionEvents(target.status?.conditions, conditions),
-    ...sooner(retryPause(failures), askAgain(paced)),
+    ...sooner(retryPause(failures), askAgain(paced) ?? fingerprintPause(input)),
   };
 }
 

@@ -3,7 +3,7 @@ import { isApplied } from "../desired/applied.ts";
 import { tunnelConsumerService } from "../desired/consumer-service.ts";
 import { tunnelSecretName } from "../desired/names.ts";
 import { selectorText } from "../desired/pod-template.ts";
-import { tunnelSecret, tunnelSecretMetadata } from "../desired/secret.ts";
+import { ownSecret, ownSecretMetadata } from "../desired/secret.ts";
 import { labels } from "../names.ts";
 import {
   bad,
@@ -32,9 +32,9 @@ export function planTunnel(input: TunnelInput): Plan<TunnelStatus> {
   const pairs = pairsOf(input);
   // A stranger's Secret of that name is neither changed nor used, so no pair is made from it. The apply reports the conflict.
   const hasForeignSecret =
-    secret !== undefined && !isControlledBy(secret, tunnel) && !isOrphanOf(secret, tunnelSecretMetadata(tunnel));
+    secret !== undefined && !isControlledBy(secret, tunnel) && !isOrphanOf(secret, ownSecretMetadata(tunnel));
   const apply: DesiredObject[] = [
-    ...(secret === undefined ? [] : [tunnelSecretMetadata(tunnel)]),
+    ...(secret === undefined ? [] : [ownSecretMetadata(tunnel)]),
     ...inSteps([tunnelConsumerService(tunnel)], ownedBy(tunnel, input.services)),
     ...(hasForeignSecret ? [] : pairs.flatMap((pair) => pair.wanted)),
   ];
@@ -43,7 +43,7 @@ export function planTunnel(input: TunnelInput): Plan<TunnelStatus> {
   // What a Tunnel of this name left behind and this one does not want would go on taking a part of its consumers.
   const isTheirs = (object: ObservedObject) => isControlledBy(object, tunnel) || isExcessPairOf(tunnel, object);
   return {
-    create: secret === undefined ? [tunnelSecret(tunnel, input.freshSecret)] : [],
+    create: secret === undefined ? [ownSecret(tunnel, input.freshSecret)] : [],
     apply,
     remove: unwanted(tunnel, [...input.services, ...pairObjects], apply, failures, isTheirs),
     status,

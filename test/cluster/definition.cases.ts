@@ -151,7 +151,6 @@ const refused: Record<string, [object: object, ...messages: string[]]> = {
     'spec.encryption: Unsupported value: false: supported values: "off", "required"',
   ],
   "a Target without a backend": [object("Target", "demo", { secretRef, proxyEndpoint: "a:1" }), "spec.endpoint"],
-  "a Proxy without a secret": [object("Proxy", "demo", {}), "spec.secretRef"],
 };
 
 describe("the API server accepts", () => {

@@ -17,6 +17,9 @@ import "./placement.cases.ts";
 import "./apart.cases.ts";
 import "./ownership.cases.ts";
 import "./releases.cases.ts";
+import "./own-secret.cases.ts";
+import "./export.cases.ts";
+import "./rotate.cases.ts";
 import "./rest.cases.ts";
 import "./rollouts.cases.ts";
 import "./rights.cases.ts";
@@ -27,5 +30,7 @@ import "./examples.cases.ts";
 import "./platforms.cases.ts";
 import "./process.cases.ts";
 import "./node.cases.ts";
+import "./publish.cases.ts";
+import "./publish-netsody.cases.ts";
 
 stopPlaneAfterAll();

@@ -7,6 +7,7 @@ import { dashboard } from "./dashboard.ts";
 import { failover } from "./failover.ts";
 import { patternOne } from "./pattern-one.ts";
 import { placement } from "./placement.ts";
+import { publish } from "./publish.ts";
 import { rollouts } from "./rollouts.ts";
 import { scheduling } from "./scheduling.ts";
 import { twoClusters } from "./two-clusters.ts";
@@ -32,6 +33,7 @@ const siteNow = (): Site => {
 
 patternOne(siteNow);
 byHand(siteNow);
+publish(siteNow);
 scheduling(siteNow);
 rollouts(siteNow);
 upgrade(siteNow);

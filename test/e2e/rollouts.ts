@@ -11,6 +11,7 @@ import { nodeOf, podName } from "../support/e2e/kinds.ts";
 import { harm, measure, unharmed } from "../support/e2e/measure.ts";
 import { tunnelNamespace } from "../support/e2e/peers.ts";
 import { proxyHostValues, type Site, upgradeOperator } from "../support/e2e/site.ts";
+import { startTool } from "../support/e2e/tool.ts";
 import { echoAddress, privateApiAddress } from "./tunnels.ts";
 
 const namespace = tunnelNamespace;
@@ -92,19 +93,17 @@ export function rollouts(siteNow: () => Site): void {
       });
     }, 240_000);
 
-    test("the secret is rotated in two steps", async () => {
+    test("the secret of a Tunnel is replaced by one command", async () => {
       const pods = [...(await site.kinds.pods("proxy", "echo-0")), ...(await site.kinds.pods("target", "echo-0"))];
       const path = `/api/v1/namespaces/${namespace}/secrets/echo-secret`;
-      const { data } = await site.cluster.api.request<{ data: { secret: string } }>(path);
-      const change = (body: object): Promise<unknown> => site.cluster.api.request(path, { method: "PATCH", body });
-      await roll("secret rotated", "echo", async () => {
-        await change({ data: { secret: btoa(crypto.randomUUID()), "previous-secret": data.secret } });
-        await forEachPod("knows the new secret", pods, async (pod) =>
-          (await site.cluster.pods.logs({ namespace, pod: podName(pod) })).includes("secret changed"),
-        );
-        await change({ data: { "previous-secret": null } });
+      const data = async () => (await site.cluster.api.request<{ data: Record<string, string> }>(path)).data;
+      const before = await data();
+      await roll("secret rotated, Tunnel", "echo", async () => {
+        await startTool(site.cluster, ["rotate", "tunnel/echo", "-n", namespace]).done;
         await forEachPod("has forgotten the old secret", pods, async (pod) => !hasPreviousSecret(site, pod));
       });
+      const { secret, ...others } = await data();
+      expect([secret === before.secret, others]).toEqual([false, {}]);
       const after = [...(await site.kinds.pods("proxy", "echo-0")), ...(await site.kinds.pods("target", "echo-0"))];
       expect(after.map(podName)).toEqual(pods.map(podName));
     }, 240_000);

@@ -8,6 +8,7 @@ import { kindsOf } from "../support/e2e/kinds.ts";
 import { harm, measure, unharmed } from "../support/e2e/measure.ts";
 import { backendNamespace, backendObjects } from "../support/e2e/peers.ts";
 import { addressOf, installOperator, operatorNamespace, restricted, type Site } from "../support/e2e/site.ts";
+import { startTool } from "../support/e2e/tool.ts";
 import { proxyDocument, targetDocument } from "./documents.ts";
 
 const namespace = "two-clusters";
@@ -72,10 +73,28 @@ export function twoClusters(siteNow: () => Site): void {
       expect(harm(impact)).toEqual(unharmed);
     }, 180_000);
 
-    test("a Proxy with a NodePort and a Target in the other cluster", async () => {
+    test("nor that the secret of both clusters is replaced", async () => {
+      const consumer = await site.consumerOn("cloud-1");
+      const address = `private-api.${namespace}.svc:30080`;
+      const scenario = { name: "secret rotated, its Target in another cluster", goal: 0, consumer, address, life };
+      const secretIn = async (cluster: Cluster) =>
+        JSON.parse(await kubectl(cluster, ["get", "secret", "private-api-tunnel", "-o", "jsonpath={.data}"]));
+      const before = await secretIn(inner);
+      const impact = await measure(site, scenario, async () => {
+        const rotation = startTool(site.cluster, ["rotate", "proxy/private-api", "-n", namespace, "--export"]);
+        await kubectl(inner, ["apply", "-f", "-"], await rotation.printed);
+        await rotation.done;
+      });
+      expect(harm(impact)).toEqual(unharmed);
+      const after = await secretIn(site.cluster);
+      expect([await secretIn(inner), Object.keys(after)]).toEqual([after, ["secret"]]);
+      expect(after).not.toEqual(before);
+      await waitReady(inner, "target/private-api");
+    }, 240_000);
+
+    test("a Proxy with a NodePort that names no Secret, and what export prints in the other cluster", async () => {
       const name = "by-node-port";
       const spec = {
-        secretRef: { name: "private-api-tunnel" },
         service: { name, port: 30080 },
         proxyService: { type: "NodePort", nodePort: 31135 },
       };
@@ -83,11 +102,10 @@ export function twoClusters(siteNow: () => Site): void {
       await waitReady(site.cluster, `proxy/${name}`);
       const endpoint = await endpointOf(`proxy/${name}`);
       expect(endpoint).toBe(`${addressOf(site.cluster, "cloud-1")}:31135`);
-      await kubectl(
-        inner,
-        ["apply", "-f", "-"],
-        targetDocument(endpoint).replace("name: private-api\n", `name: ${name}\n`),
-      );
+      const args = ["export", `proxy/${name}`, "-n", namespace, "--backend", `${backendIn(targetDocument(endpoint))}`];
+      const exported = startTool(site.cluster, args);
+      await exported.done;
+      await kubectl(inner, ["apply", "-f", "-"], await exported.printed);
       await waitReady(inner, `target/${name}`);
       await exchangeThrough(site, name);
     }, 240_000);
@@ -102,6 +120,8 @@ export function twoClusters(siteNow: () => Site): void {
     }, 30_000);
   });
 }
+
+const backendIn = (target: string): string | undefined => / endpoint: (\S+)/.exec(target)?.[1];
 
 /** A cluster of one node with operator and backend that can open connections to the site's cluster and receives none. */
 async function startInner(site: Site): Promise<Cluster> {

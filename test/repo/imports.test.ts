@@ -8,7 +8,7 @@ const all = [...imports.values()].flat();
 
 /** Parts of the program and what each may import beside itself; a name with a dot is a file of src. */
 const allowed: Readonly<Record<string, readonly string[]>> = {
-  agent: ["endpoint.ts", "errors.ts", "log.ts", "metrics.ts", "names.ts", "secret.ts", "via.ts"],
+  agent: ["endpoint.ts", "errors.ts", "fingerprint.ts", "log.ts", "metrics.ts", "names.ts", "secret.ts", "via.ts"],
   api: ["endpoint.ts", "errors.ts", "names.ts"],
   desired: ["api", "endpoint.ts", "names.ts"],
   plan: ["api", "desired", "endpoint.ts", "names.ts", "secret-text.ts"],
@@ -16,7 +16,20 @@ const allowed: Readonly<Record<string, readonly string[]>> = {
   kube: ["errors.ts", "log.ts"],
   // An optional role: nothing but its command loads it.
   node: ["errors.ts", "kube", "log.ts", "metrics.ts", "names.ts"],
-  operator: ["api", "desired", "endpoint.ts", "errors.ts", "kube", "log.ts", "metrics.ts", "names.ts", "plan"],
+  operator: [
+    "api",
+    "desired",
+    "endpoint.ts",
+    "errors.ts",
+    "fingerprint.ts",
+    "kube",
+    "log.ts",
+    "metrics.ts",
+    "names.ts",
+    "plan",
+    "secret-text.ts",
+  ],
+  publish: ["errors.ts", "kube", "log.ts", "metrics.ts", "names.ts"],
   // Its own I/O is in examine-by-hand.ts and prove-secret.ts (agent) and cluster.ts (kube): see below.
   doctor: [
     "agent",
@@ -35,21 +48,25 @@ const allowed: Readonly<Record<string, readonly string[]>> = {
   ],
   // What the page loads of it is nothing but types.
   dashboard: ["api", "doctor", "errors.ts", "names.ts", "plan"],
+  // What the other side is given, and how both sides change it: pure.
+  share: ["api", "desired", "doctor", "endpoint.ts", "names.ts", "plan", "secret-text.ts"],
   config: ["endpoint.ts", "errors.ts", "log.ts", "names.ts", "via.ts"],
   commands: [
     "agent",
     "api",
     "config",
     "dashboard",
+    "desired",
     "doctor",
     "endpoint.ts",
     "errors.ts",
+    "fingerprint.ts",
     "health.ts",
     "kube",
     "log.ts",
     "metrics.ts",
     "names.ts",
-  ].concat(["node", "operator", "plan", "secret.ts", "via.ts"]),
+  ].concat(["node", "operator", "plan", "publish", "secret-text.ts", "secret.ts", "share", "via.ts"]),
 };
 
 /** `src/agent/pipe.ts` -> `agent`, `src/log.ts` -> `log.ts`. */
@@ -94,6 +111,14 @@ test("the doctor asks agents in two files and the API server in another; all tha
   ]);
 });
 
+test("what publishes decides without I/O", () => {
+  const pure = ["kube-node", "prefix", "netmaker-hosts", "netmaker-plan", "netmaker-rules"].map(
+    (name) => `src/publish/${name}.ts`,
+  );
+  const loaded = pure.flatMap((path) => [...loadedWith(path, imports).keys()]);
+  expect([...new Set(loaded)].filter((path) => !pure.includes(path)).sort()).toEqual(["node:net", "src/names.ts"]);
+});
+
 test("every part of src has a rule", () => {
   const parts = new Set([...imports.keys()].filter((path) => path.split("/").length > 2).map(partOf));
   expect([...parts].filter((part) => !(part in allowed))).toEqual([]);
@@ -130,6 +155,20 @@ test.each(["src/main.ts", "src/commands/root.ts", "src/commands/proxy.ts", "src/
   },
 );
 
+test.each([
+  "main",
+  "commands/root",
+  "commands/operator",
+  "commands/proxy",
+  "commands/target",
+  "commands/doctor",
+  "commands/status",
+  "commands/dashboard",
+])("src/%s.ts loads nothing of the optional role publish", (entry) => {
+  const loaded = loadedWith(`src/${entry}.ts`, imports);
+  expect([...loaded.keys()].filter((path) => partOf(path) === "publish")).toEqual([]);
+});
+
 test("the check itself sees what is loaded: the operator's command reaches the client of the API server", () => {
   expect([...loadedWith("src/commands/operator.ts", imports).keys()]).toContain("src/kube/kube.ts");
 });
@@ -140,7 +179,9 @@ test("packages are those of package.json, and each of them is used", () => {
     .map(({ to }) => /^(@[^/]+\/[^/]+|[^./@][^/]*)/.exec(to)?.[0])
     .filter(
       (name) =>
-        name !== undefined && !["src", "bun", "dist", "package.json"].includes(name) && !/^(node|bun):/.test(name),
+        name !== undefined &&
+        !["src", "bun", "dist", "examples", "package.json"].includes(name) &&
+        !/^(node|bun):/.test(name),
     );
   expect([...new Set(packages)].sort()).toEqual(Object.keys(manifest.dependencies).sort());
 });

@@ -29,6 +29,7 @@ export function makeProxyInput(change: Partial<ProxyInput> = {}): ProxyInput {
     now,
     failures: [],
     secret: makeSecret(),
+    freshSecret: "fresh",
     deployments: [deployment],
     replicaSets: [replicaSet],
     services: [],

@@ -3,7 +3,16 @@ import { startHttpProxy } from "../support/http-proxy.ts";
 import { startRelay } from "../support/relay.ts";
 import { connectTcp, listenEcho, listenTcp, type TcpServer } from "../support/tcp-ends.ts";
 import { eventually } from "../support/tcp-wait.ts";
-import { ask, type Implementation, metricsOf, untilMetric, untilReady, untilUnready } from "../support/tunnel.ts";
+import {
+  ask,
+  goodSecret,
+  type Implementation,
+  metricsOf,
+  type ProxyOptions,
+  untilMetric,
+  untilReady,
+  untilUnready,
+} from "../support/tunnel.ts";
 import { compiled } from "../support/tunnel-compiled.ts";
 import { inProcess } from "../support/tunnel-inprocess.ts";
 import { connectPeer } from "../support/tunnel-peer.ts";
@@ -14,9 +23,14 @@ setDefaultTimeout(60_000);
  * A target that has moved from one proxy to another, and the older proxy without idle connections but with consumers still to come. The target cannot reach
  * that one itself: the only way out leads to the address that both had.
  */
-async function openMoved(implementation: Implementation, backend: TcpServer, encryption: "off" | "required") {
+async function openMoved(
+  implementation: Implementation,
+  backend: TcpServer,
+  encryption: "off" | "required",
+  ofOlder: ProxyOptions = {},
+) {
   await using stack = new AsyncDisposableStack();
-  const older = stack.use(await implementation.startProxy());
+  const older = stack.use(await implementation.startProxy(ofOlder));
   const relay = stack.use(await startRelay(older.rendezvous));
   const way = stack.use(await startHttpProxy({ onlyPort: relay.port }));
   const via = `http://127.0.0.1:${way.port}`;
@@ -32,11 +46,16 @@ async function openMoved(implementation: Implementation, backend: TcpServer, enc
 }
 
 function handOver(implementation: Implementation): void {
-  test.each(["off", "required"] as const)(
-    "consumers of a former proxy are served through the next one, and the backend hears their own addresses, encryption %s",
-    async (encryption) => {
+  test.each<["off" | "required", string, ProxyOptions]>([
+    ["off", "the same secret", {}],
+    ["required", "the same secret", {}],
+    // The other one will read it a moment later.
+    ["off", "a new secret beside the old one", { secrets: ["the next secret", goodSecret] }],
+  ])(
+    "consumers of a former proxy are served through the next one, and the backend hears their own addresses, encryption %s, %s",
+    async (encryption, _, ofOlder) => {
       await using backend = await listenTcp();
-      await using moved = await openMoved(implementation, backend, encryption);
+      await using moved = await openMoved(implementation, backend, encryption, ofOlder);
       const consumers = await Promise.all(Array.from({ length: 30 }, () => connectTcp(moved.older.consumers.port)));
       for (const consumer of consumers) {
         await consumer.send("hello");

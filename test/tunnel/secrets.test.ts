@@ -1,4 +1,5 @@
 import { describe, expect, setDefaultTimeout, test } from "bun:test";
+import { fingerprintOf } from "../../src/fingerprint.ts";
 import { connectTcp, listenEcho } from "../support/tcp-ends.ts";
 import { eventually } from "../support/tcp-wait.ts";
 import {
@@ -103,8 +104,24 @@ function rotations(implementation: Implementation): void {
     await running.send("one");
     await running.untilReceived(3);
 
+    const [was, is] = await Promise.all([old, next].map((secret) => fingerprintOf(secret)));
+    const uses = async (role: RunningRole) =>
+      (await metricsOf(role)).sum("netaminity_secret_sessions", { fingerprint: is ?? "" });
+    const says = (role: RunningRole, use: string, fingerprint = "") =>
+      untilMetric(role, "netaminity_secret_info", { use, fingerprint }, (count) => count === 1);
+    await Promise.all([proxy, target].map((role) => says(role, "current", was)));
+    await untilMetric(proxy, "netaminity_secret_sessions", { fingerprint: was ?? "" }, (count) => count === 1);
+
     await proxy.setSecrets([next, old]);
+    await says(proxy, "previous", was);
+    // The target has not heard of it yet.
+    expect(await uses(proxy)).toBe(0);
     await target.setSecrets([next, old]);
+    for (const role of [proxy, target]) {
+      await says(role, "current", is);
+      await untilMetric(role, "netaminity_secret_sessions", { fingerprint: is ?? "" }, (count) => count === 1);
+      await untilMetric(role, "netaminity_secret_sessions", { fingerprint: was ?? "" }, (count) => count === 0);
+    }
     // A target that knows the new secret only can attach when the proxy has read its file.
     await using newcomer = await implementation.startTarget({ secrets: [next], proxy: proxy.rendezvous, backend });
     await untilReady(newcomer, 25_000);

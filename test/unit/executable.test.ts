@@ -9,7 +9,8 @@ import { type RunningProcess, startProcess } from "../support/process.ts";
 import { executable } from "../support/tunnel-compiled.ts";
 
 const anyPorts = ["--listen", "127.0.0.1:0", "--consumer-listen", "127.0.0.1:0", "--health-listen", "127.0.0.1:0"];
-const accepted = "accepted: operator, proxy, target, node, doctor, status, dashboard, manifest, completion";
+const accepted =
+  "accepted: operator, proxy, target, node, publish, doctor, status, dashboard, export, rotate, manifest, completion";
 const secret = { NETAMINITY_SECRET: "correct horse" };
 
 /** Runs the executable to its end and returns what it printed. */
@@ -97,6 +98,18 @@ describe("a mistake is exit code 2 and one line", () => {
       ["operator"],
       { NETAMINITY_AGENT_POD_TEMPLATE: '{"tolerations":[{"effect":"Never"}]}' },
       'agent-pod-template: tolerations[0].effect: Invalid option: expected one of "NoSchedule"|"PreferNoSchedule"|"NoExecute"',
+    ],
+    [
+      "a setting that is no variable is not given",
+      ["export", "proxy/edge"],
+      {},
+      "backend is not given; accepted: HOST:PORT with a name, an IPv4 address or an [IPv6] address, and a port from 1 to 65535, as --backend",
+    ],
+    [
+      "an object of a kind that the command does not take",
+      ["rotate", "target/edge"],
+      {},
+      'object was given "target/edge" by the argument; accepted: tunnel/NAME or proxy/NAME',
     ],
     [
       "no secret",

@@ -7,6 +7,7 @@ import { createLog } from "../../src/log.ts";
 import { createMetrics } from "../../src/metrics.ts";
 import { createNodeMetrics } from "../../src/node/metrics.ts";
 import { createOperatorMetrics } from "../../src/operator/metrics.ts";
+import { createPublishMetrics } from "../../src/publish/metrics.ts";
 
 const root = join(import.meta.dir, "../..");
 const page = await Bun.file(join(root, "docs/reference/metrics.md")).text();
@@ -84,6 +85,7 @@ test("the page lists every metric of the agents, with type, labels and help", as
 test.each([
   ["Operator", createOperatorMetrics],
   ["Node", createNodeMetrics],
+  ["Publish", createPublishMetrics],
 ] as const)("the page lists every metric of the role %s", (heading, create) => {
   const all = create().registry.getMetricsAsArray() as unknown as (Omit<Described, "labels"> & {
     labelNames: string[];

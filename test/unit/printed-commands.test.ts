@@ -24,7 +24,7 @@ function printedCommands(): [place: string, command: string, args: string[]][] {
       .map(([, command = "", rest = ""]): [string, string, string[]] => [
         file,
         command,
-        (rest.split(" #")[0] ?? "").split(/\s+/).filter((word) => word !== ""),
+        (rest.split(/ #| \| /)[0] ?? "").split(/\s+/).filter((word) => word !== ""),
       ]),
   );
 }
@@ -44,6 +44,7 @@ test("there are such commands in the README, the guides and the unit", () => {
       "README.md",
       "docs/doctor.md",
       "docs/target-without-kubernetes.md",
+      "docs/two-clusters.md",
       "examples/netaminity-target.service",
     ]),
   );

@@ -10,7 +10,8 @@ import type { SessionIdentity } from "./proxy-core.ts";
 
 /** What a peer turned out to be. */
 export interface Arrivals {
-  boreSession(control: MessageConnection): void;
+  /** `secret` is the one that it has shown to know. */
+  boreSession(control: MessageConnection, secret: string): void;
   session(control: MessageConnection, identity: SessionIdentity): void;
   /** A data connection for a bore client's consumer; false when nobody waits under this id. */
   accept(id: string, wire: Wire, firstBytes: Uint8Array): boolean;

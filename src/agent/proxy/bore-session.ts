@@ -24,7 +24,11 @@ export class BoreSession implements ProxySession, StreamHolder {
   #waiting: Deadlines<Stream>;
   #ids = new Map<string, Stream>();
 
-  constructor(core: ProxyCore, control: MessageConnection) {
+  constructor(
+    core: ProxyCore,
+    control: MessageConnection,
+    readonly secret: string,
+  ) {
     this.#core = core;
     this.#control = control;
     this.peer = formatHostPort(control.wire.remote);

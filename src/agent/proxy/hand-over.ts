@@ -8,7 +8,7 @@ import { requiresEncryption } from "../protocol/challenge.ts";
 import { ProtocolError } from "../protocol/messages.ts";
 import { bound, type Key, keyOf, matches, serveProof, servingProof, sessionKey, toHex } from "../protocol/proofs.ts";
 import { type Stream, StreamError } from "../stream.ts";
-import { encrypt, type Greeting, greet, instanceOf } from "../target/attach.ts";
+import { encrypt, type Greeting, greet, instanceOf, RefusedByProxy } from "../target/attach.ts";
 import { beginFramed, noSession } from "./framed-consumer.ts";
 
 /** Milliseconds for connecting to a proxy of the same cluster. */
@@ -26,9 +26,7 @@ export async function handOver(
 ): Promise<void> {
   stream.left.pause();
   try {
-    const plain = await greet(await connectFirst([successor.host], successor.port, connectTimeout));
-    const greeting = isEncrypted || requiresEncryption(plain.challenge) ? await encrypt(plain) : plain;
-    const { wire, rest, key } = await introduce(greeting, stream, secrets);
+    const { wire, rest, key } = await introduceWithAny(stream, successor, secrets, isEncrypted);
     wire.keepAlive(tunnelKeepAlive);
     if (stream.isOver) wire.reset();
     else if (wire.isSecure) beginFramed(wire, key, stream);
@@ -39,21 +37,42 @@ export async function handOver(
   }
 }
 
+/** While the secret is being changed the other proxy may not have read the new value yet: as a target does, the one before is tried too. */
+async function introduceWithAny(
+  stream: Stream,
+  successor: HostPort,
+  secrets: Secrets,
+  isEncrypted: boolean,
+): ReturnType<typeof introduce> {
+  let refusal: RefusedByProxy | undefined;
+  for (const secret of secrets.current) {
+    const plain = await greet(await connectFirst([successor.host], successor.port, connectTimeout));
+    const greeting = isEncrypted || requiresEncryption(plain.challenge) ? await encrypt(plain) : plain;
+    try {
+      return await introduce(greeting, stream, secret);
+    } catch (cause) {
+      if (!(cause instanceof RefusedByProxy)) throw cause;
+      refusal ??= cause;
+    }
+  }
+  throw refusal ?? new RefusedByProxy("no secret is known");
+}
+
 /** Says who the consumer is. Rejects when the other side is no proxy with the same secret. */
 async function introduce(
   greeting: Greeting,
   { from = "", to = "" }: Stream,
-  secrets: Secrets,
+  secret: string,
 ): Promise<{ wire: Wire; rest: Uint8Array; key: Key }> {
   const { wire, steps, challenge } = greeting;
   try {
     instanceOf(greeting);
-    const key = bound(keyOf(secrets.current[0] ?? ""), wire.binding);
+    const key = bound(keyOf(secret), wire.binding);
     const nonce = toHex(crypto.getRandomValues(new Uint8Array(16)));
     const proof = toHex(serveProof(key, challenge, nonce, from, to));
     steps.connection.send("Serve", { from, to, nonce, proof });
     const message = await steps.next();
-    if (message.name === "Error") throw new ProtocolError(`the proxy says: ${message.value}`);
+    if (message.name === "Error") throw new RefusedByProxy(`the proxy says: ${message.value}`);
     if (message.name !== "Serving" || !matches(servingProof(key, challenge, nonce), message.value.proof)) {
       throw new ProtocolError("the proxy does not know the secret");
     }

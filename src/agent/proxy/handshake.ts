@@ -48,8 +48,8 @@ interface Peer {
   connection: MessageConnection;
   /** Absent until it is sent. */
   challenge: Uint8Array | undefined;
-  /** bore's first step is done. */
-  authenticated: boolean;
+  /** The secret that it has shown to know in bore's first step. */
+  authenticated: string | undefined;
   /** It has asked for TLS, which is not there yet. */
   securing: boolean;
 }
@@ -82,7 +82,7 @@ export class Handshakes {
   meet(wire: Wire): void {
     const peer: Peer = {
       challenge: undefined,
-      authenticated: false,
+      authenticated: undefined,
       securing: false,
       connection: new MessageConnection(wire, {
         message: (message) => this.#message(peer, message),
@@ -130,7 +130,7 @@ export class Handshakes {
 
   #step(peer: Peer, message: Message): void {
     const { isSecure } = peer.connection.wire;
-    if (message.name === "StartTls" && !isSecure && !peer.securing && !peer.authenticated) {
+    if (message.name === "StartTls" && !isSecure && !peer.securing && peer.authenticated === undefined) {
       void this.#secure(peer);
       return;
     }
@@ -141,19 +141,19 @@ export class Handshakes {
     switch (message.name) {
       case "Authenticate": {
         const challenge = challengeOf(peer);
-        this.#keyFor(peer, (key) => matches(answer(key, challenge), message.value));
-        peer.authenticated = true;
+        peer.authenticated = this.#proven(peer, (key) => matches(answer(key, challenge), message.value)).secret;
         return;
       }
-      case "Hello":
-        this.#requireAuthenticated(peer);
+      case "Hello": {
+        const secret = this.#authenticated(peer);
         this.#pending.delete(peer);
         if (this.#turnsAway(peer)) return;
         peer.connection.send("Hello", this.options.consumerPort());
-        this.arrivals.boreSession(peer.connection);
+        this.arrivals.boreSession(peer.connection, secret);
         return;
+      }
       case "Accept": {
-        this.#requireAuthenticated(peer);
+        this.#authenticated(peer);
         this.#pending.delete(peer);
         const { wire, rest } = peer.connection.release();
         if (!this.arrivals.accept(message.value, wire, rest)) wire.reset();
@@ -207,7 +207,7 @@ export class Handshakes {
   #attach(peer: Peer, { target, nonce, proof }: Messages["Attach"]): void {
     const { connection } = peer;
     const challenge = challengeOf(peer);
-    const key = this.#keyFor(peer, (candidate) => matches(attachProof(candidate, challenge, nonce, target), proof));
+    const { key, secret } = this.#proven(peer, (each) => matches(attachProof(each, challenge, nonce, target), proof));
     if (this.#turnsAway(peer)) return;
     const session = toHex(crypto.getRandomValues(new Uint8Array(16)));
     this.#pending.delete(peer);
@@ -217,7 +217,8 @@ export class Handshakes {
       address: formatHostPort(connection.wire.local),
     });
     const encrypted = connection.wire.isSecure;
-    this.arrivals.session(connection, { session, target, key: sessionKey(key, challenge, nonce, session), encrypted });
+    const ofSession = sessionKey(key, challenge, nonce, session);
+    this.arrivals.session(connection, { session, target, key: ofSession, secret, encrypted });
   }
 
   /** A proxy that drains is as good as gone for a new session: its target looks elsewhere at once, and does not take it for a refusal. */
@@ -230,13 +231,13 @@ export class Handshakes {
 
   #check(peer: Peer, { nonce, proof }: Messages["Check"]): void {
     const challenge = challengeOf(peer);
-    const key = this.#keyFor(peer, (candidate) => matches(checkProof(candidate, challenge, nonce), proof));
+    const { key } = this.#proven(peer, (candidate) => matches(checkProof(candidate, challenge, nonce), proof));
     this.#part(peer, "Checked", { proof: toHex(checkedProof(key, challenge, nonce)) });
   }
 
   #serve(peer: Peer, { from, to, nonce, proof }: Messages["Serve"]): void {
     const challenge = challengeOf(peer);
-    const key = this.#keyFor(peer, (candidate) => matches(serveProof(candidate, challenge, nonce, from, to), proof));
+    const { key } = this.#proven(peer, (each) => matches(serveProof(each, challenge, nonce, from, to), proof));
     this.#pending.delete(peer);
     peer.connection.send("Serving", { proof: toHex(servingProof(key, challenge, nonce)) });
     const { wire, rest } = peer.connection.release();
@@ -248,16 +249,17 @@ export class Handshakes {
     }
   }
 
-  /** The key of the valid secret that `fits`, for proofs on this connection. Tries all of them, so that time does not tell which. */
-  #keyFor({ connection }: Peer, fits: (key: Key) => boolean): Key {
-    const keys = this.options.secrets.current.map((secret) => bound(keyOf(secret), connection.wire.binding));
-    const found = keys.filter(fits)[0];
+  /** The valid secret whose key `fits`, with that key for proofs on this connection. Tries all of them, so that time does not tell which. */
+  #proven({ connection: { wire } }: Peer, fits: (key: Key) => boolean): { secret: string; key: Key } {
+    const all = this.options.secrets.current.map((secret) => ({ secret, key: bound(keyOf(secret), wire.binding) }));
+    const found = all.filter(({ key }) => fits(key))[0];
     if (found === undefined) throw new AuthError("invalid secret", suspicionAbout(this.options.secrets));
     return found;
   }
 
-  #requireAuthenticated(peer: Peer): void {
-    if (!peer.authenticated) throw new AuthError("server requires secret, but no secret was provided");
+  #authenticated({ authenticated }: Peer): string {
+    if (authenticated === undefined) throw new AuthError("server requires secret, but no secret was provided");
+    return authenticated;
   }
 
   #refuse(peer: Peer, reason: string): void {

@@ -11,6 +11,8 @@ export interface SessionIdentity {
   /** Names the target's process; a newer session of the same process replaces the older one. */
   target: string;
   key: Key;
+  /** The one that the target has shown to know. */
+  secret: string;
   /** Under TLS, as all of its data connections are. */
   encrypted: boolean;
 }

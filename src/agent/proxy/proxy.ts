@@ -9,6 +9,7 @@ import { afterNextPoll } from "../net/turn.ts";
 import { type Wire, wires } from "../net/wire.ts";
 import type { ProxyEncryption } from "../protocol/challenge.ts";
 import { Quota } from "../quota.ts";
+import { measureSecrets } from "../secret-gauges.ts";
 import { Stream, StreamError } from "../stream.ts";
 import { Streams } from "../streams.ts";
 import { BoreSession } from "./bore-session.ts";
@@ -102,7 +103,7 @@ class TunnelProxy implements ProxyCore, ProxyRole {
         metrics: options.metrics,
       },
       {
-        boreSession: (control) => this.#openBore(new BoreSession(this, control)),
+        boreSession: (control, secret) => this.#openBore(new BoreSession(this, control, secret)),
         session: (control, identity) => this.#openNetaminity(new NetaminitySession(this, control, identity)),
         accept: (id, wire, first) => this.#bore().some((session) => session.accept(id, wire, first)),
         consumer: (end, addresses, early) =>
@@ -134,6 +135,11 @@ class TunnelProxy implements ProxyCore, ProxyRole {
       sessions: () => this.#sessions,
       netaminity: () => this.#netaminity(),
       isDraining: () => this.#draining,
+    });
+    const serving = () => [...this.#netaminity(), ...this.#bore()].filter(({ available }) => available);
+    measureSecrets(options.metrics, {
+      secrets: options.secrets,
+      sessions: () => serving().map((one) => (one instanceof BoreSession ? one.secret : one.identity.secret)),
     });
   }
 

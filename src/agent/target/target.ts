@@ -9,6 +9,7 @@ import { dialRepeatedly, dialTimeout } from "../net/dial.ts";
 import { type Way, wayOut } from "../net/way.ts";
 import { toHex } from "../protocol/proofs.ts";
 import type { ProxyProtocol } from "../protocol/proxy-header.ts";
+import { measureSecrets } from "../secret-gauges.ts";
 import { StreamError } from "../stream.ts";
 import { Streams } from "../streams.ts";
 import { attach, type Greeting, greet, RefusedByProxy } from "./attach.ts";
@@ -120,6 +121,8 @@ class Target implements TargetCore, TargetRole {
       isDraining: () => this.#stopped,
       isBackendFailing: () => this.backend.isFailing,
     });
+    const serving = () => this.#serving().map(({ secret }) => secret);
+    measureSecrets(metrics, { secrets: options.secrets, sessions: serving });
     this.#lookout = new Lookout(options, this.way, (...found) => this.#attach(...found));
     void this.#run();
   }

@@ -13,7 +13,7 @@ import {
 } from "../../../src/desired/names.ts";
 import { pairProxy, pairTarget } from "../../../src/desired/pair.ts";
 import { rendezvousService } from "../../../src/desired/rendezvous-service.ts";
-import { tunnelSecret } from "../../../src/desired/secret.ts";
+import { ownSecret } from "../../../src/desired/secret.ts";
 import { controllerReference, makeProxy, makeTunnel, ourLabels } from "../../support/objects.ts";
 
 const group = "netaminity.exeteres.net";
@@ -146,7 +146,7 @@ describe("the EndpointSlices", () => {
 
 test("the Secret of a Tunnel holds the text that the agents read", () => {
   const tunnel = makeTunnel();
-  expect(tunnelSecret(tunnel, "c2VjcmV0")).toEqual({
+  expect(ownSecret(tunnel, "c2VjcmV0")).toEqual({
     apiVersion: "v1",
     kind: "Secret",
     metadata: {

@@ -29,6 +29,7 @@ const atRest: ProxyStatus = {
   conditions: [available, sessionUp, upToDate],
   proxyEndpoint: "edge-rendezvous.demo.svc:7835",
   consumerEndpoint: "api.demo.svc:5432",
+  secretName: "shared",
   activePod: "edge-a",
   replicas: 2,
   liveReplicas: 2,
@@ -217,5 +218,43 @@ describe("a Proxy is Updated", () => {
     const input = makeProxyInput({ pods: [pod("edge-a", { ready: true }), broken], replicaSets: [replicaSet, next] });
     expect(verdict(input, "Updated")).toEqual(["False", "PodsFailing", "pod edge-b: InvalidImageName: bad"]);
     expect(verdict(input, "Ready")[0]).toBe("True");
+  });
+});
+
+describe("a Proxy that names no Secret", () => {
+  const { secretRef: _, ...spec } = proxy.spec;
+  const unnamed = { ...proxy, spec };
+  const input = (secret: ProxyInput["secret"]) => makeProxyInput({ proxy: unnamed, secret });
+
+  test("makes one that goes with it, once, and says its name", () => {
+    const plan = planProxy(input(undefined));
+    expect(plan.create).toMatchObject([
+      {
+        kind: "Secret",
+        metadata: {
+          name: "edge-proxy-secret",
+          labels: { "app.kubernetes.io/managed-by": "netaminity", "netaminity.exeteres.net/proxy": "edge" },
+          ownerReferences: [{ kind: "Proxy", name: "edge", uid: proxy.metadata.uid, controller: true }],
+        },
+        data: { secret: btoa("fresh") },
+      },
+    ]);
+    expect(plan.status.secretName).toBe("edge-proxy-secret");
+    expect(plan.status.conditions[0]).toMatchObject({ type: "Ready", status: "True" });
+    expect(JSON.stringify(plan.apply.find(({ kind }) => kind === "Deployment"))).toContain('"edge-proxy-secret"');
+  });
+
+  test("keeps its labels and its owner as they should be, and its data as it is", () => {
+    const plan = planProxy(input(makeSecret(undefined, { name: "edge-proxy-secret", owner: unnamed })));
+    expect(plan.create).toEqual([]);
+    expect(plan.apply[0]).toMatchObject({ kind: "Secret", metadata: { name: "edge-proxy-secret" } });
+    expect(plan.apply[0]).not.toHaveProperty("data");
+  });
+
+  test("makes no pod from a stranger's, and leaves those that run", () => {
+    const plan = planProxy(input(makeSecret(undefined, { name: "edge-proxy-secret" })));
+    expect(plan.create).toEqual([]);
+    expect(plan.apply.map(({ kind }) => kind)).not.toContain("Deployment");
+    expect(plan.remove).toEqual([]);
   });
 });

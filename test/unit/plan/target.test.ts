@@ -164,3 +164,20 @@ test("a pod that is being deleted counts for nothing", () => {
   expect(plan.status).toMatchObject({ replicas: 0, readyReplicas: 0, updatedReplicas: 0 });
   expect(plan.status.conditions[0]).toMatchObject({ status: "False", reason: "PodsStarting" });
 });
+
+test("the status names the fingerprint of the secret; while a new one is worked out, the former, and it is asked for again", () => {
+  const told = (before: string | undefined, found: string | undefined) => {
+    const status = {
+      ...planTarget(makeTargetInput()).status,
+      ...(before !== undefined && { secretFingerprint: before }),
+    };
+    const change = found === undefined ? {} : { secretFingerprint: found };
+    const plan = planTarget(makeTargetInput({ target: { ...target, status }, ...change }));
+    return [plan.status.secretFingerprint, plan.requeueAfter];
+  };
+  expect(told(undefined, "0a1b")).toEqual(["0a1b", undefined]);
+  expect(told("0a1b", "later")).toEqual(["0a1b", 10_000]);
+  expect(told("0a1b", "ffff")).toEqual(["ffff", undefined]);
+  // No secret, no fingerprint.
+  expect(told("0a1b", undefined)).toEqual([undefined, undefined]);
+});

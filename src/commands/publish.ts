@@ -1,0 +1,126 @@
+import { publishRole } from "../config/publish.ts";
+import type { Values } from "../config/table.ts";
+import { version } from "../config/version.ts";
+import { formatHostPort } from "../endpoint.ts";
+import { errorText, StartError } from "../errors.ts";
+import { type HealthServer, startHealth } from "../health.ts";
+import { inClusterCredentials } from "../kube/credentials.ts";
+import { CredentialsError } from "../kube/errors.ts";
+import { kubeconfigCredentials, kubeconfigPaths } from "../kube/kubeconfig.ts";
+import { builtIn } from "../kube/resources.ts";
+import type { Log } from "../log.ts";
+import { type OpenProvider, openNetmaker, openNetsody } from "../publish/open.ts";
+import { reportExitCode, reportText } from "../publish/report.ts";
+import { type Publisher, type PublishOptions, publishOnce, startPublisher } from "../publish/run.ts";
+import { listenForStop } from "./lifetime.ts";
+import { resolveListen } from "./listen.ts";
+import { print } from "./print.ts";
+import { settingsAndLog } from "./settings.ts";
+import { stopWithin } from "./stop-within.ts";
+
+type Settings = Values<typeof publishRole.settings>;
+
+export async function runPublish(args: readonly string[]): Promise<void> {
+  const stop = listenForStop();
+  const { settings, log } = settingsAndLog(publishRole, args);
+  const options = await publishOptions(settings, log);
+  if (settings.check || settings.once) {
+    await once(options);
+  }
+  const healthListen = await resolveListen("health-listen", settings.healthListen, log);
+  const publisher = startPublisher(options);
+  const health = startHealthOf(publisher, healthListen);
+  log.info("listening", {
+    health: formatHostPort({ host: healthListen.host, port: health.port }),
+    server: options.credentials.server,
+    provider: settings.provider,
+    netsody: publisher.servedPort,
+    dryRun: settings.dryRun || undefined,
+  });
+  log.info("stopping", { signal: await stop.first });
+  await stopWithin(publisher, log);
+  health.stop();
+  process.exit(0);
+}
+
+async function once(options: PublishOptions): Promise<never> {
+  try {
+    const done = await publishOnce(options);
+    await print(reportText(done));
+    process.exit(reportExitCode(done));
+  } catch (error) {
+    throw new StartError(errorText(error), { cause: error });
+  }
+}
+
+function startHealthOf(publisher: Publisher, listen: Settings["healthListen"]): HealthServer {
+  try {
+    return startHealth({ listen, notReady: publisher.notReady, metrics: publisher.metrics.expose });
+  } catch (error) {
+    void publisher.stop();
+    throw error;
+  }
+}
+
+async function publishOptions(settings: Settings, log: Log): Promise<PublishOptions> {
+  const credentials = findCredentials(settings);
+  const namespace = settings.leaderElectNamespace ?? credentials.namespace ?? "default";
+  return {
+    credentials,
+    open: await openOf(settings, namespace, log),
+    interval: settings.interval,
+    dryRun: settings.dryRun || settings.check,
+    lease: settings.leaderElect ? { namespace, name: settings.leaseName } : undefined,
+    version,
+    log,
+  };
+}
+
+async function openOf(settings: Settings, namespace: string, log: Log): Promise<OpenProvider> {
+  const { force, adoptKaputNot, clusterName } = settings;
+  if (settings.provider === "netsody") {
+    const { kind, name: objectName } = settings.netsodyOutput;
+    return openNetsody({
+      baseFile: settings.netsodyBase ?? "",
+      output: { kind, namespace, objectName },
+      table: settings.netsodyTable,
+      groups: settings.netsodyGroups,
+      listen: await resolveListen("netsody-listen", settings.netsodyListen, log),
+      networkName: settings.netsodyNetwork,
+      username: settings.netsodyUsername,
+      password: settings.netsodyPassword,
+      passwordFile: settings.netsodyPasswordFile,
+      force,
+    });
+  }
+  const url = settings.netmakerApiUrl ?? "";
+  if (url.startsWith("http:")) {
+    log.warn("netmaker-api-url is not encrypted: everyone on the way sees the password", { url });
+  }
+  const { apiVersion, kind } = builtIn.lease;
+  return openNetmaker({
+    url,
+    login: {
+      token: settings.netmakerToken,
+      tokenFile: settings.netmakerTokenFile,
+      username: settings.netmakerUsername,
+      password: settings.netmakerPassword,
+      passwordFile: settings.netmakerPasswordFile,
+      folder: settings.netmakerCredentials,
+    },
+    caFile: settings.netmakerCaFile,
+    ...{ clusterName, force, adoptKaputNot, version },
+    regarded: { apiVersion, kind, metadata: { namespace, name: settings.leaseName, uid: "" } },
+  });
+}
+
+function findCredentials({ kubeconfig }: Settings): PublishOptions["credentials"] {
+  try {
+    return kubeconfig === undefined ? inClusterCredentials() : kubeconfigCredentials(kubeconfigPaths(kubeconfig));
+  } catch (error) {
+    if (error instanceof CredentialsError) {
+      throw new StartError(errorText(error), { cause: error });
+    }
+    throw error;
+  }
+}

@@ -1,0 +1,4 @@
+declare module "*.service" {
+  const text: string;
+  export default text;
+}
