@@ -12,8 +12,8 @@ import { chartDefaults, chartReference, chartValues } from "./chart-reference.ts
 /** Folders of generated files: another file that says it is generated is left over from an earlier version. */
 export const generatedFolders = ["crd", "chart/files/crds", "docs/reference"] as const;
 
-/** kubectl and etcd take more, but `kubectl apply` without --server-side keeps a copy of the object in an annotation. */
-const largestDefinition = 100 * 1024;
+/** `kubectl apply` without --server-side keeps a copy of the object in an annotation, and all annotations of an object may be 256 KiB. */
+export const largestDefinition = 200 * 1024;
 
 export class DefinitionTooLargeError extends Error {
   override readonly name = "DefinitionTooLargeError";

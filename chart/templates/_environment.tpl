@@ -12,6 +12,14 @@
 - name: NETAMINITY_AGENT_LOG_FORMAT
   value: {{ . | quote }}
 {{- end }}
+{{- with .Values.config.podTemplate }}
+- name: NETAMINITY_AGENT_POD_TEMPLATE
+  value: {{ toRawJson . | quote }}
+{{- end }}
+{{- with .Values.config.networkPolicy.from }}
+- name: NETAMINITY_AGENT_NETWORK_POLICY
+  value: {{ dict "from" . | toRawJson | quote }}
+{{- end }}
 - name: NETAMINITY_MAX_ROLLOUTS
   value: {{ .Values.config.maxRollouts | toString | quote }}
 - name: NETAMINITY_WORKERS

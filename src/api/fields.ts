@@ -1,21 +1,8 @@
 import { z } from "zod";
+import { checked, type Rule, text, textMap } from "./checked.ts";
+import { consumerServiceOptions, consumerServiceRules, proxyServiceOptions, proxyServiceRules } from "./services.ts";
 
-/** A rule in the Common Expression Language that the API server checks; `message` is what the user reads. */
-export interface Rule {
-  rule: string;
-  message: string;
-  reason?: "FieldValueInvalid" | "FieldValueForbidden" | "FieldValueRequired";
-  fieldPath?: string;
-}
-
-/** Adds rules to a schema. They run only in the API server; their tests do too. */
-export function checked<S extends z.ZodType>(schema: S, rules: readonly Rule[]): S {
-  return schema.meta({ ...schema.meta(), "x-kubernetes-validations": rules });
-}
-
-/** Strings that Kubernetes itself bounds to about this length; a bound keeps the cost of rules small. */
-export const text = () => z.string().max(253);
-export const textMap = () => z.record(z.string(), z.string().max(262144));
+export { checked, type Rule, text, textMap };
 
 const portNumber = "([1-9][0-9]{0,3}|[1-5][0-9]{4}|6[0-4][0-9]{3}|65[0-4][0-9]{2}|655[0-2][0-9]|6553[0-5])";
 const nameLabel = "[A-Za-z0-9_]([-A-Za-z0-9_]{0,61}[A-Za-z0-9_])?";
@@ -99,12 +86,16 @@ export function serviceName(description: string) {
 }
 
 /** The consumer Service of a Tunnel or Proxy. */
-export const consumerService = z
-  .strictObject({
-    name: serviceName("Name of the Service that consumers connect to, in the namespace of this object."),
-    port: port("Port of that Service.").default(30080),
-  })
-  .describe("The Service that consumers connect to.");
+export const consumerService = checked(
+  z
+    .strictObject({
+      name: serviceName("Name of the Service that consumers connect to, in the namespace of this object."),
+      port: port("Port of that Service.").default(30080),
+      ...consumerServiceOptions,
+    })
+    .describe("The Service that consumers connect to."),
+  consumerServiceRules,
+);
 
 /** The rendezvous Service of a Proxy. */
 export const proxyService = checked(
@@ -127,14 +118,12 @@ export const proxyService = checked(
       annotations: textMap()
         .exactOptional()
         .describe("Annotations of the Service, for example those that a cloud's load balancer controller reads."),
-      loadBalancerClass: text()
-        .exactOptional()
-        .describe("Which load balancer implementation serves a Service of type LoadBalancer; cannot change later."),
       loadBalancerSourceRanges: z
         .array(z.string().max(64))
         .max(64)
         .exactOptional()
         .describe("CIDRs from which Targets may connect to a Service of type LoadBalancer."),
+      ...proxyServiceOptions,
     })
     .describe("The Service through which Targets reach the proxy pod (port 7835)."),
   [
@@ -147,6 +136,7 @@ export const proxyService = checked(
       rule: "(!has(self.loadBalancerClass) && !has(self.loadBalancerSourceRanges)) || self.type == 'LoadBalancer'",
       message: "loadBalancerClass and loadBalancerSourceRanges can only be set with type LoadBalancer",
     },
+    ...proxyServiceRules,
   ],
 );
 

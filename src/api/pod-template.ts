@@ -75,4 +75,12 @@ export const podTemplate = checked(
 /** One side's own template: without defaults, because a field that is there replaces the shared one. */
 export const podTemplateOverride = checked(z.strictObject(fields), takenPorts);
 
+const { distributeByNodes: _distribute, hostNetwork: _network, healthPort: _port, ...sharedFields } = fields;
+
+/**
+ * What the operator's settings can say for all agents. The API server puts two of the fields into every written template, so they could never come from there, and the
+ * health port belongs to one of them.
+ */
+export const podTemplateDefaults = z.strictObject(sharedFields);
+
 export type PodTemplate = z.output<typeof podTemplateOverride>;

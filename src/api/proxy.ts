@@ -14,8 +14,10 @@ import {
   secretFingerprint,
   secretRef,
 } from "./fields.ts";
+import { networkPolicy, proxyNetworkRule } from "./network-policy.ts";
 import { podTemplate } from "./pod-template.ts";
 import type { Resource } from "./resource.ts";
+import { proxyPortsRule } from "./services.ts";
 
 export const proxySpec = z
   .strictObject({
@@ -32,6 +34,7 @@ export const proxySpec = z
     drainTimeout: drainTimeout(),
     paused,
     podTemplate: podTemplate.exactOptional(),
+    networkPolicy: networkPolicy.exactOptional(),
   })
   .describe("What is wanted.");
 
@@ -67,6 +70,8 @@ export const proxyRules: readonly Rule[] = [
     rule: "!has(self.spec.service) || self.spec.service.name != self.metadata.name + '-rendezvous'",
     message: "spec.service.name must not be <name>-rendezvous: that is the rendezvous Service",
   },
+  proxyPortsRule,
+  proxyNetworkRule,
 ];
 
 export type ProxySpec = z.output<typeof proxySpec>;

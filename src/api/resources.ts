@@ -1,10 +1,12 @@
 import { z } from "zod";
 
+export const quantityPattern =
+  "^(\\+|-)?(([0-9]+(\\.[0-9]*)?)|(\\.[0-9]+))(([KMGTPE]i)|[numkMGTPE]|([eE](\\+|-)?(([0-9]+(\\.[0-9]*)?)|(\\.[0-9]+))))?$";
+
 /** A Kubernetes quantity such as 10m, 0.5, 32Mi or 2. */
 const quantity = z.union([z.int(), z.string()]).meta({
   "x-kubernetes-int-or-string": true,
-  pattern:
-    "^(\\+|-)?(([0-9]+(\\.[0-9]*)?)|(\\.[0-9]+))(([KMGTPE]i)|[numkMGTPE]|([eE](\\+|-)?(([0-9]+(\\.[0-9]*)?)|(\\.[0-9]+))))?$",
+  pattern: quantityPattern,
 });
 
 const quantities = (description: string) => z.record(z.string(), quantity).exactOptional().describe(description);

@@ -8,7 +8,8 @@ const atomic = <S extends z.ZodType>(schema: S): S =>
 export const oneValue = <S extends z.ZodType>(schema: S): S =>
   schema.meta({ ...schema.meta(), "x-kubernetes-map-type": "atomic" });
 
-const labelSelector = (description: string) =>
+/** meta/v1 LabelSelector. */
+export const labelSelector = (description: string) =>
   z
     .strictObject({
       matchLabels: z.record(z.string(), z.string()).exactOptional().describe("Labels that must be there."),

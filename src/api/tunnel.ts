@@ -15,8 +15,10 @@ import {
   replicas,
   sendProxyProtocol,
 } from "./fields.ts";
+import { networkPolicy, tunnelNetworkRule } from "./network-policy.ts";
 import { podTemplate, podTemplateOverride } from "./pod-template.ts";
 import type { Resource } from "./resource.ts";
+import { tunnelServiceRules } from "./services.ts";
 
 const proxySide = z
   .strictObject({
@@ -51,6 +53,7 @@ export const tunnelSpec = checked(
       ),
       drainTimeout: drainTimeout(),
       paused,
+      networkPolicy: networkPolicy.exactOptional(),
       proxy: proxySide.prefault({}),
       target: targetSide,
     })
@@ -60,6 +63,8 @@ export const tunnelSpec = checked(
       rule: "!has(self.proxy.proxyService.nodePort) || self.proxy.proxyService.nodePort + self.replicas - 1 <= 65535",
       message: "proxy.proxyService.nodePort + replicas - 1 must not exceed 65535: pair i uses nodePort + i",
     },
+    ...tunnelServiceRules,
+    tunnelNetworkRule,
   ],
 );
 

@@ -5,7 +5,7 @@ const lineLength = 320;
 
 /**
  * YAML in which a map or list that fits on one line takes one line.
- * It keeps a CRD with three pod templates below 100 KiB and lets a person see a field at a glance.
+ * It lets a person see a field at a glance, and keeps a CRD with three pod templates small.
  * Strings that YAML 1.1 takes for something else (off, yes) are quoted, because kubectl reads YAML so.
  */
 export function compactYaml(value: object): string {

@@ -10,6 +10,7 @@ import { kubeconfigCredentials, kubeconfigPaths } from "../kube/kubeconfig.ts";
 import type { Log } from "../log.ts";
 import { type Operator, startOperator } from "../operator/run.ts";
 import type { PlanSettings } from "../plan/observed.ts";
+import { readNetworkPolicy, readPodTemplate } from "./agent-defaults.ts";
 import { listenForStop } from "./lifetime.ts";
 import { resolveListen } from "./listen.ts";
 import { settingsAndLog } from "./settings.ts";
@@ -22,11 +23,12 @@ const stopTimeout = 10_000;
 export async function runOperator(args: readonly string[]): Promise<void> {
   const stop = listenForStop();
   const { settings, log } = settingsAndLog(operatorRole, args);
+  const planned = planSettings(settings);
   const healthListen = await resolveListen("health-listen", settings.healthListen, log);
   const credentials = findCredentials(settings);
   const operator = startOperator({
     credentials,
-    settings: planSettings(settings),
+    settings: planned,
     namespaces: settings.namespace ?? [],
     workers: settings.workers,
     leaseNamespace: settings.leaderElect ? leaseNamespace(settings, credentials) : undefined,
@@ -83,7 +85,11 @@ function planSettings(settings: Settings): PlanSettings {
   return {
     ...(settings.proxyHost === undefined ? {} : { proxyHost: settings.proxyHost }),
     maxRollouts: settings.maxRollouts,
+    ...(settings.agentNetworkPolicy === undefined
+      ? {}
+      : { networkPolicy: readNetworkPolicy(settings.agentNetworkPolicy) }),
     agent: {
+      ...(settings.agentPodTemplate === undefined ? {} : { podTemplate: readPodTemplate(settings.agentPodTemplate) }),
       image: settings.agentImage,
       pullPolicy: settings.agentImagePullPolicy,
       pullSecrets: settings.agentImagePullSecrets ?? [],

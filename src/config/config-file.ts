@@ -134,6 +134,9 @@ function settingText(value: unknown, setting: Setting<unknown>): string | undefi
   if (isNothing(value)) {
     return "";
   }
+  if (setting.isMapping && isMap(value)) {
+    return JSON.stringify(value.toJSON());
+  }
   if (!isScalar(value)) {
     return undefined;
   }

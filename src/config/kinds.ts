@@ -11,6 +11,8 @@ export interface Kind<Value> {
   readonly isSwitch?: true;
   /** A flag may be repeated. */
   readonly repeatable?: true;
+  /** In a config file it is a mapping. */
+  readonly isMapping?: true;
   /** Undefined when the text is not accepted. */
   parse(text: string): Value | undefined;
 }
@@ -100,6 +102,21 @@ export const listenEndpoint: Kind<HostPort> = {
   placeholder: "HOST:PORT",
   accepted: "HOST:PORT with an address of this machine ([::] for all), and a port from 0 to 65535 (0: any free one)",
   parse: (given) => parseHostPort(given.startsWith(":") ? `[::]${given}` : given),
+};
+
+/** A value with fields of its own; whoever uses it knows which. */
+export const json: Kind<Readonly<Record<string, unknown>>> = {
+  placeholder: "JSON",
+  accepted: "a JSON object (in a config file a mapping)",
+  isMapping: true,
+  parse: (given) => {
+    try {
+      const value: unknown = JSON.parse(given);
+      return typeof value === "object" && value !== null && !Array.isArray(value) ? { ...value } : undefined;
+    } catch {
+      return undefined;
+    }
+  },
 };
 
 /** Several values of one kind: repeated flags, a YAML list, or commas. */

@@ -1,5 +1,5 @@
 import { everyRole, namespaceName } from "./common.ts";
-import { boolean, duration, file, integer, listOf, oneOf, text } from "./kinds.ts";
+import { boolean, duration, file, integer, json, listOf, oneOf, text } from "./kinds.ts";
 import { optional, type Role, withDefault } from "./table.ts";
 import { version } from "./version.ts";
 
@@ -39,6 +39,14 @@ const settings = {
   agentLogFormat: optional(
     oneOf(["pretty", "json"]),
     "Format of the log of the proxy and target pods; the operator's own when absent.",
+  ),
+  agentPodTemplate: optional(
+    json,
+    "How and where all proxy and target pods run, as a podTemplate without hostNetwork, healthPort and distributeByNodes; a field of an object's own podTemplate replaces the same field here.",
+  ),
+  agentNetworkPolicy: optional(
+    json,
+    "Who may consume, as a networkPolicy, from Proxies and Tunnels that have none of their own; everybody when absent.",
   ),
   maxRollouts: withDefault(
     text(

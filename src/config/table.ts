@@ -21,6 +21,8 @@ export interface Setting<Value> {
   readonly isSwitch: boolean;
   /** A flag may be repeated. */
   readonly repeatable: boolean;
+  /** In a config file it is a mapping. */
+  readonly isMapping: boolean;
   /** The value must appear in no message. */
   readonly confidential: boolean;
   /** Undefined when the text is not accepted. */
@@ -106,6 +108,7 @@ function row(kind: Kind<unknown>, meaning: string, options: Options) {
     borrowedVariable: options.borrowedVariable,
     isSwitch: kind.isSwitch === true,
     repeatable: kind.repeatable === true,
+    isMapping: kind.isMapping === true,
     confidential: options.confidential ?? false,
   };
 }

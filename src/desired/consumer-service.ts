@@ -1,11 +1,12 @@
 import type { V1Service } from "@kubernetes/client-node";
 import type { ProxyResource } from "../api/proxy.ts";
-import type { TunnelResource } from "../api/tunnel.ts";
+import type { TunnelResource, TunnelSpec } from "../api/tunnel.ts";
 import { labels } from "../names.ts";
 import { appProtocol } from "./app-protocol.ts";
 import type { DesiredObject } from "./desired.ts";
-import { childMetadata, type Owner } from "./metadata.ts";
+import { childMetadata, type Owner, withUserMetadata } from "./metadata.ts";
 import { selectorOf } from "./pod-template.ts";
+import { serviceOptions } from "./service-options.ts";
 
 /** The Service of a Tunnel that leads to the proxy pods of all its pairs; only those that carry a session are ready. */
 export function tunnelConsumerService(tunnel: TunnelResource): V1Service & DesiredObject {
@@ -22,19 +23,28 @@ export function proxyConsumerService(proxy: ProxyResource): (V1Service & Desired
 
 function consumerService(
   owner: Owner,
-  { name, port }: { name: string; port: number },
+  service: TunnelSpec["service"],
   ownLabels: Record<string, string>,
   selector: Record<string, string>,
 ): V1Service & DesiredObject {
+  const { name, port, nodePort } = service;
   return {
     apiVersion: "v1",
     kind: "Service",
-    metadata: childMetadata(owner, name, ownLabels),
+    metadata: withUserMetadata(childMetadata(owner, name, ownLabels), service),
     spec: {
-      type: "ClusterIP",
-      ipFamilyPolicy: "PreferDualStack",
+      ...serviceOptions(service),
       selector,
-      ports: [{ name: "consumers", protocol: "TCP", appProtocol, port, targetPort: "consumers" }],
+      ports: [
+        {
+          name: "consumers",
+          protocol: "TCP",
+          appProtocol,
+          port,
+          targetPort: "consumers",
+          ...(nodePort !== undefined && { nodePort }),
+        },
+      ],
     },
   };
 }

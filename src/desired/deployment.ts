@@ -40,6 +40,8 @@ const exitAllowance = 15;
 
 /** How agent pods are run, from the operator's own settings. */
 export interface AgentSettings {
+  /** For all pods; a field of the object's own template replaces it. */
+  podTemplate?: PodTemplate;
   image: string;
   pullPolicy: "Always" | "IfNotPresent" | "Never";
   /** Names of image pull Secrets in addition to those of the pod template. */

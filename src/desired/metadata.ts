@@ -24,6 +24,14 @@ export function childMetadata(owner: Owner, name: string, ownLabels: Record<stri
   };
 }
 
+/** The same with labels and annotations of the user; ours win. */
+export function withUserMetadata<T extends ReturnType<typeof childMetadata>>(
+  metadata: T,
+  { labels: added = {}, annotations }: { labels?: Record<string, string>; annotations?: Record<string, string> },
+) {
+  return { ...metadata, labels: { ...added, ...metadata.labels }, ...(annotations !== undefined && { annotations }) };
+}
+
 /** Labels of pods: what users add never replaces what finds them, nor lets them be found by the Service of something else. */
 export function podLabels(ownLabels: Record<string, string>, added: Record<string, string> = {}) {
   const others = Object.entries(added).filter(([key]) => !key.startsWith(`${apiGroup}/`));

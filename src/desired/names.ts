@@ -17,6 +17,7 @@ export const secretNameOf = ({
 }) => spec.secretRef?.name ?? proxySecretName(metadata.name);
 export const proxyDeploymentName = (proxy: string) => `${proxy}-proxy`;
 export const targetDeploymentName = (target: string) => `${target}-target`;
+export const networkPolicyName = (proxy: string) => `${proxy}-proxy`;
 export const rendezvousServiceName = (proxy: string) => `${proxy}-rendezvous`;
 export const endpointSliceName = (proxy: string, family: "IPv4" | "IPv6") =>
   `${rendezvousServiceName(proxy)}-${family.toLowerCase()}`;

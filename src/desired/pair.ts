@@ -20,7 +20,7 @@ export function pairProxy(
   index: number,
   encryption: PairEncryption["proxy"],
 ): DesiredObject & Pick<ProxyResource, "spec"> {
-  const { podTemplate: shared, drainTimeout, paused, proxy } = tunnel.spec;
+  const { podTemplate: shared, drainTimeout, paused, networkPolicy, proxy } = tunnel.spec;
   const { nodePort, ...proxyService } = proxy.proxyService;
   const podTemplate = overridden(shared, proxy.podTemplate);
   return {
@@ -36,6 +36,7 @@ export function pairProxy(
       ...(drainTimeout !== undefined && { drainTimeout }),
       ...(paused === true && { paused }),
       ...(podTemplate !== undefined && { podTemplate: withDefaults(podTemplate) }),
+      ...(networkPolicy !== undefined && { networkPolicy }),
     },
   };
 }

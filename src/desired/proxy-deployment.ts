@@ -10,7 +10,8 @@ import { selectorOf } from "./pod-template.ts";
 /** The proxy pods of a Proxy. */
 export function proxyDeployment(proxy: ProxyResource, agent: AgentSettings) {
   const { name } = proxy.metadata;
-  const template: PodTemplate = proxy.spec.podTemplate ?? {};
+  const own: PodTemplate = proxy.spec.podTemplate ?? {};
+  const template = { ...agent.podTemplate, ...own };
   const { replicas, drainTimeout, acceptProxyProtocol, encryption } = proxy.spec;
   const secretName = secretNameOf(proxy);
   return deployment(
@@ -28,7 +29,7 @@ export function proxyDeployment(proxy: ProxyResource, agent: AgentSettings) {
         secretRef: { name: secretName },
         drainTimeout,
         acceptProxyProtocol,
-        template,
+        template: own,
         ...encryptionSetting(encryption),
       },
       ports: [

@@ -15,7 +15,8 @@ export const rendezvousPortName = "rendezvous";
  * active one would make a session where no consumer arrives, so we manage its EndpointSlices ourselves.
  */
 export function rendezvousService(proxy: ProxyResource): V1Service & DesiredObject {
-  const { type, nodePort, annotations, loadBalancerClass, loadBalancerSourceRanges } = proxy.spec.proxyService;
+  const { type, nodePort, annotations, loadBalancerClass, loadBalancerSourceRanges, externalTrafficPolicy } =
+    proxy.spec.proxyService;
   return {
     apiVersion: "v1",
     kind: "Service",
@@ -37,6 +38,7 @@ export function rendezvousService(proxy: ProxyResource): V1Service & DesiredObje
         },
       ],
       ...(loadBalancerClass ? { loadBalancerClass } : {}),
+      ...(externalTrafficPolicy !== undefined && { externalTrafficPolicy }),
       ...(loadBalancerSourceRanges !== undefined &&
         loadBalancerSourceRanges.length > 0 && { loadBalancerSourceRanges }),
     },

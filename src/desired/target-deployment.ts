@@ -11,7 +11,8 @@ import { selectorOf } from "./pod-template.ts";
  */
 export function targetDeployment(target: TargetResource, agent: AgentSettings) {
   const { name } = target.metadata;
-  const template: PodTemplate = target.spec.podTemplate ?? {};
+  const own: PodTemplate = target.spec.podTemplate ?? {};
+  const template = { ...agent.podTemplate, ...own };
   const { replicas, secretRef, endpoint, proxyEndpoint, sendProxyProtocol, encryption, drainTimeout } = target.spec;
   return deployment(
     {
@@ -37,7 +38,7 @@ export function targetDeployment(target: TargetResource, agent: AgentSettings) {
         proxyEndpoint,
         sendProxyProtocol,
         drainTimeout,
-        template,
+        template: own,
         ...encryptionSetting(encryption),
       },
       ports: [],

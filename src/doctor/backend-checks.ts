@@ -10,6 +10,8 @@ const advice: Readonly<Record<string, string>> = {
   unresolved: "The name does not resolve in the target pod: correct spec.endpoint, or the DNS of that cluster.",
 };
 const tryIt = "--probe tries it now.";
+const notArrived =
+  "The proxy has not seen it: a NetworkPolicy (networkPolicy of the Tunnel or Proxy) may keep the API server from its consumer port.";
 const elsewhere = "Look at the target pod's log and at the backend.";
 
 /** What the target's dials of its backend say so far. They are history: only a probe tries now. */
@@ -93,7 +95,11 @@ export function probeCheck(probe: ProbeFacts | { unknown: string }): Check {
             ),
           )
         : deciding(
-            unknown("probe", `a request through ${pod} had no answer within ${milliseconds} ms${carried}`, elsewhere),
+            unknown(
+              "probe",
+              `a request through ${pod} had no answer within ${milliseconds} ms${carried}`,
+              counted?.results.size === 0 && counted.toBackend === 0 ? notArrived : elsewhere,
+            ),
           );
     case "impossible":
       return deciding(unknown("probe", detail));

@@ -22,6 +22,7 @@ export const builtIn = {
   replicaSet: define("apps", "ReplicaSet", "replicasets"),
   service: define("", "Service", "services"),
   endpointSlice: define("discovery.k8s.io", "EndpointSlice", "endpointslices"),
+  networkPolicy: define("networking.k8s.io", "NetworkPolicy", "networkpolicies"),
   secret: define("", "Secret", "secrets"),
   pod: define("", "Pod", "pods"),
   node: define("", "Node", "nodes", false),

@@ -9,6 +9,7 @@ import { labels } from "../names.ts";
 import {
   type CachedDeployment,
   type CachedEndpointSlice,
+  type CachedNetworkPolicy,
   type CachedNode,
   type CachedPod,
   type CachedProxy,
@@ -46,6 +47,7 @@ export interface Caches {
   replicaSets: Store<CachedReplicaSet>;
   services: Store<CachedService>;
   endpointSlices: Store<CachedEndpointSlice>;
+  networkPolicies: Store<CachedNetworkPolicy>;
   pods: Store<CachedPod>;
   /** Secrets with our label. Those of users are in `SecretWatches`. */
   secrets: Store<CachedSecret>;
@@ -108,9 +110,7 @@ export function startCaches(options: CachesOptions): Caches {
   };
 
   const of = (namespace: string) => reflectors.filter((each) => each.namespace === namespace);
-  const known = async (namespace: string) => {
-    await Promise.all(of(namespace).map(({ reflector }) => reflector.firstList));
-  };
+  const known = (namespace: string) => Promise.all(of(namespace).map(({ reflector }) => reflector.firstList));
   /** It was deleted, with the Role in it, or not made yet: the others are served all the same. */
   const isForbidden = (namespace: string | undefined) =>
     namespace !== undefined && of(namespace).some(({ reflector }) => reflector.failure() instanceof RefusedError);
@@ -129,6 +129,7 @@ export function startCaches(options: CachesOptions): Caches {
     }),
     services: follow<CachedService>(resources.service, keptPaths.service, children),
     endpointSlices: follow<CachedEndpointSlice>(resources.endpointSlice, keptPaths.endpointSlice, children),
+    networkPolicies: follow<CachedNetworkPolicy>(resources.networkPolicy, keptPaths.networkPolicy, children),
     pods: follow<CachedPod>(resources.pod, keptPaths.pod, { ...ours, indexBy: byWorkloadAndNode }),
     secrets: follow<CachedSecret>(resources.secret, keptPaths.secret, children),
     nodes: options.namespaces.length > 0 ? undefined : follow<CachedNode>(resources.node, keptPaths.node),
@@ -156,7 +157,7 @@ export function startCaches(options: CachesOptions): Caches {
       );
       tellUnreadable(options, of);
     },
-    known,
+    known: (namespace) => known(namespace).then(() => {}),
     done: Promise.all(reflectors.map(({ reflector }) => reflector.done)).then(() => {}),
   };
 }

@@ -33,6 +33,9 @@ function changedListsIn(wanted: Fields, live: Fields, path: string): Fields | un
 /** Maps in which one more entry changes what the others mean; the API treats them as one value, which an apply replaces. */
 const exactMaps = /\.(selector|matchLabels|nodeSelector)$/;
 
+/** Where every map is exact: one more selector of a peer would let others in, or fewer. */
+const exactTree = /^\.spec\.(ingress|networkPolicy)\b/;
+
 /** Where resource quantities stand, which the API server rewrites ("0.5" becomes "500m"). */
 const quantities = /\.resources\.(requests|limits)\./;
 
@@ -66,7 +69,7 @@ function holds(wanted: unknown, live: unknown, path: string): boolean {
   if (isRecord(wanted)) {
     return (
       isRecord(live) &&
-      !(exactMaps.test(path) && Object.keys(live).some((key) => !(key in wanted))) &&
+      !((exactMaps.test(path) || exactTree.test(path)) && Object.keys(live).some((key) => !(key in wanted))) &&
       Object.entries(wanted).every(([key, value]) => holds(value, live[key], `${path}.${key}`))
     );
   }

@@ -66,6 +66,7 @@ export async function gatherProxy(proxy: CachedProxy, sources: Sources, signal: 
     replicaSets: caches.replicaSets.indexed(workload),
     services: caches.services.indexed(owned),
     endpointSlices: caches.endpointSlices.indexed(owned),
+    networkPolicies: caches.networkPolicies.indexed(owned),
     pods,
     nodes: nodesOf(caches, pods),
     takenNodes: takenNodes(caches, proxy),

@@ -9,6 +9,7 @@ import type {
   ObservedDeployment,
   ObservedEndpointSlice,
   ObservedNode,
+  ObservedObject,
   ObservedPod,
   ObservedReplicaSet,
   ObservedSecret,
@@ -30,6 +31,7 @@ export type CachedTarget = TargetResource & Cached<TargetResource>;
 export type CachedDeployment = Cached<ObservedDeployment>;
 export type CachedService = Cached<ObservedService>;
 export type CachedEndpointSlice = Cached<ObservedEndpointSlice>;
+export type CachedNetworkPolicy = Cached<ObservedObject>;
 export type CachedSecret = Cached<ObservedSecret>;
 export type CachedPod = Cached<ObservedPod>;
 export type CachedNode = Cached<ObservedNode>;
@@ -114,6 +116,7 @@ export const keptPaths = {
   ],
   service: ["spec", "status.loadBalancer"],
   endpointSlice: ["addressType", "endpoints", "ports"],
+  networkPolicy: ["spec"],
   secret: ["type", `data.${secretKey}`, `data.${previousSecretKey}`],
   pod: [
     "spec.nodeName",

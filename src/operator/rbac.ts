@@ -57,6 +57,7 @@ export const rbac: Record<
     rule(resources.replicaSet, ["list", "watch"]),
     rule(resources.service, childVerbs),
     rule(resources.endpointSlice, childVerbs),
+    rule(resources.networkPolicy, childVerbs),
     rule(resources.pod, ["list", "watch", "delete"]),
     rule(resources.secret, ["get", "list", "watch", "create", "patch"]),
     rule(resources.event, ["create", "patch"]),

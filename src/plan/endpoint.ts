@@ -17,8 +17,10 @@ export function rendezvousEndpoint(
     case "ClusterIP":
       return { known: `${rendezvousServiceName(name)}.${namespace}.svc:${rendezvousPort}` };
     case "NodePort":
-      return nodePortEndpoint(proxyService.nodePort, service, proxyHost);
+      return nodePortEndpoint(proxyService.nodePort, service, proxyService.externalHost || proxyHost);
     case "LoadBalancer":
+      // Known before the load balancer is: some that have a name in front of them never say an address.
+      if (proxyService.externalHost) return { known: hostPort(proxyService.externalHost, rendezvousPort) };
       return loadBalancerEndpoint(rendezvousServiceName(name), service, status?.proxyEndpoint);
   }
 }
@@ -32,7 +34,7 @@ function nodePortEndpoint(
     return {
       unknown: bad(
         "ProxyHostMissing",
-        "a rendezvous Service of type NodePort needs the host under which the nodes are reached: set the chart value config.proxyHost (NETAMINITY_PROXY_HOST)",
+        "a rendezvous Service of type NodePort needs the host under which the nodes are reached: set spec.proxyService.externalHost, or for all the chart value config.proxyHost (NETAMINITY_PROXY_HOST)",
       ),
     };
   }

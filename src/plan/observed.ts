@@ -4,6 +4,8 @@
  * cached objects fit as they are. Lists may contain objects of others: planners look at controller references themselves.
  */
 
+import type { NetworkPolicy } from "../api/network-policy.ts";
+import type { PodTemplate } from "../api/pod-template.ts";
 import type { ProxyResource } from "../api/proxy.ts";
 import type { ObjectMeta } from "../api/resource.ts";
 import type { TargetResource } from "../api/target.ts";
@@ -21,7 +23,11 @@ export interface ObservedSecret extends ObservedObject {
 }
 
 export interface ObservedService extends ObservedObject {
-  spec?: { type?: string; ports?: readonly { name?: string; port: number; nodePort?: number }[] };
+  spec?: {
+    type?: string;
+    loadBalancerClass?: string;
+    ports?: readonly { name?: string; port: number; nodePort?: number }[];
+  };
   status?: { loadBalancer?: { ingress?: readonly { ip?: string; hostname?: string }[] } };
 }
 
@@ -120,7 +126,11 @@ export interface PlanSettings {
   proxyHost?: string;
   /** Proxies and Targets whose pods are replaced at once because of these settings: a number, or a percentage of all. Absent: 10%. */
   maxRollouts?: string;
+  /** Who may consume where a Proxy says nothing of it. Absent: everybody. */
+  networkPolicy?: NetworkPolicy;
   agent: {
+    /** How all agent pods run where their object says nothing. */
+    podTemplate?: PodTemplate;
     image: string;
     pullPolicy: "Always" | "IfNotPresent" | "Never";
     /** Names of image pull Secrets that every agent pod gets in addition to those of its podTemplate. */
@@ -180,6 +190,7 @@ export interface ProxyInput extends PacedInput, SecretFacts {
   replicaSets: readonly ObservedReplicaSet[];
   services: readonly ObservedService[];
   endpointSlices: readonly ObservedEndpointSlice[];
+  networkPolicies: readonly ObservedObject[];
   /** Pods with this Proxy's labels. */
   pods: readonly ObservedPod[];
   /** The nodes of those pods; undefined when the operator may not read nodes (namespaced installation). */

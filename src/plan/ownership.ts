@@ -1,7 +1,9 @@
 import type { ObjectMeta } from "../api/resource.ts";
-import { apiGroup } from "../names.ts";
+import { apiGroup, labels } from "../names.ts";
 import type { ApplyFailure, ObservedObject } from "./observed.ts";
 import type { DesiredObject, ObjectRef } from "./plan.ts";
+
+const commonLabels: readonly string[] = [labels.name, labels.managedBy, labels.component];
 
 type Owned = { metadata: Pick<ObjectMeta, "ownerReferences"> };
 
@@ -21,10 +23,10 @@ export function isOrphanOf(
   const { labels: found = {} } = object.metadata;
   const made = wanted.metadata.labels ?? {};
   const ours = Object.keys(found).filter((key) => key.startsWith(`${apiGroup}/`));
+  // What the user adds may have changed since.
+  const own = Object.keys(made).filter((key) => key.startsWith(`${apiGroup}/`) || commonLabels.includes(key));
   return (
-    controllerOf(object) === undefined &&
-    ours.length > 0 &&
-    [...Object.keys(made), ...ours].every((key) => found[key] === made[key])
+    controllerOf(object) === undefined && ours.length > 0 && [...own, ...ours].every((key) => found[key] === made[key])
   );
 }
 

@@ -10,6 +10,7 @@ import { encryptionStep, isRolledOut } from "./encryption.ts";
 import type { TunnelInput } from "./observed.ts";
 import { ownedBy } from "./ownership.ts";
 import { isProblem, type Reason } from "./reasons.ts";
+import { rendezvousInSteps } from "./service-steps.ts";
 
 /** One pair of a Tunnel: what exists, what is wanted, and what it waits for. */
 export interface Pair {
@@ -61,7 +62,9 @@ function pairOf(
   // A Target that exists keeps the last known endpoint while its Proxy's is being changed: it may still work.
   const targetEndpoint = endpoint ?? target?.spec.proxyEndpoint;
   const encryption = encryptionStep(tunnel.spec.encryption, proxy, target);
-  const wantedProxy = pairProxy(tunnel, index, encryption.proxy);
+  const fullProxy = pairProxy(tunnel, index, encryption.proxy);
+  const proxyService = rendezvousInSteps(fullProxy.spec.proxyService, proxy?.spec.proxyService);
+  const wantedProxy = { ...fullProxy, spec: { ...fullProxy.spec, proxyService } };
   const wantedTarget =
     targetEndpoint === undefined ? undefined : pairTarget(tunnel, index, targetEndpoint, encryption.target);
   return {

@@ -1,6 +1,7 @@
 import type { ProxyStatus } from "../api/proxy.ts";
 import { proxyConsumerService } from "../desired/consumer-service.ts";
 import { type ActiveEndpoint, endpointSlices } from "../desired/endpoint-slice.ts";
+import { proxyNetworkPolicy } from "../desired/network-policy.ts";
 import { rendezvousService } from "../desired/rendezvous-service.ts";
 import { ownSecret, ownSecretMetadata } from "../desired/secret.ts";
 import { attemptText, attemptTime } from "./attempt.ts";
@@ -8,13 +9,14 @@ import { transitionEvents } from "./conditions.ts";
 import { fingerprintPause } from "./fingerprint.ts";
 import { asFormerPair } from "./former-pair.ts";
 import type { ProxyInput } from "./observed.ts";
-import { isControlledBy, isOrphanOf, refOf, unwanted } from "./ownership.ts";
+import { isControlledBy, isOrphanOf, ownedBy, refOf, unwanted } from "./ownership.ts";
 import { askAgain } from "./pace.ts";
 import type { DesiredObject, EventNote, Plan } from "./plan.ts";
 import { addressesOf, runningContainer } from "./pods.ts";
 import { findingsOf, type ProxyFindings } from "./proxy-findings.ts";
 import { proxyStatus } from "./proxy-status.ts";
 import { retryPause, sooner } from "./retry.ts";
+import { inSteps } from "./service-steps.ts";
 
 /** Decides what a Proxy needs: its Deployment, its Services, and the slices that lead to exactly one of its pods. */
 export function planProxy(given: ProxyInput): Plan<ProxyStatus> {
@@ -22,16 +24,20 @@ export function planProxy(given: ProxyInput): Plan<ProxyStatus> {
   const { proxy, failures } = input;
   const findings = findingsOf(input);
   const consumerService = proxyConsumerService(proxy);
+  const policy = proxyNetworkPolicy(proxy, input.settings.networkPolicy);
+  const wantedServices = [rendezvousService(proxy), ...(consumerService === undefined ? [] : [consumerService])];
+  const [rendezvous, ...consumers] = inSteps(wantedServices, ownedBy(proxy, input.services));
   const secret = secretOf(input);
   const apply: DesiredObject[] = [
     ...secret.apply,
-    rendezvousService(proxy),
+    ...(rendezvous === undefined ? [] : [rendezvous]),
     ...endpointSlices(proxy, activeEndpoint(findings)),
-    ...(consumerService === undefined ? [] : [consumerService]),
+    ...consumers,
+    ...(policy === undefined ? [] : [policy]),
     ...(secret.isForeign ? [] : findings.paced.apply),
   ];
   const { hold } = findings.paced;
-  const observed = [...input.deployments, ...input.services, ...input.endpointSlices];
+  const observed = [...input.deployments, ...input.services, ...input.endpointSlices, ...input.networkPolicies];
   const status = proxyStatus(input, findings);
   return {
     create: secret.create,

@@ -110,7 +110,7 @@ export const reasons = {
   ProxyHostMissing: {
     means:
       "The rendezvous Service is of type NodePort, but the operator does not know under which host the nodes are reached.",
-    todo: "Set the chart value config.proxyHost (NETAMINITY_PROXY_HOST).",
+    todo: "Set the chart value config.proxyHost (NETAMINITY_PROXY_HOST), or proxyService.externalHost of the object.",
     isProblem: true,
     isStalled: true,
   },
@@ -126,7 +126,7 @@ export const reasons = {
   },
   PortConflict: {
     means: "The nodePort is taken by another Service.",
-    todo: "Choose another proxyService.nodePort (a Tunnel needs one per pair, in a row), or free it.",
+    todo: "Choose another nodePort (of proxyService a Tunnel needs one per pair, in a row), or free it.",
     isProblem: true,
     isStalled: true,
   },

@@ -23,6 +23,7 @@ import type { DesiredObject, Plan } from "./plan.ts";
 import { withProgress } from "./progress.ts";
 import { isProblem, type Reason } from "./reasons.ts";
 import { retryPause } from "./retry.ts";
+import { inSteps } from "./service-steps.ts";
 import { notRemoved, refused, secretUnusable } from "./workload-checks.ts";
 
 /** Decides what a Tunnel needs: its Secret, the consumer Service in front of all pairs, and the pairs. */
@@ -34,7 +35,7 @@ export function planTunnel(input: TunnelInput): Plan<TunnelStatus> {
     secret !== undefined && !isControlledBy(secret, tunnel) && !isOrphanOf(secret, ownSecretMetadata(tunnel));
   const apply: DesiredObject[] = [
     ...(secret === undefined ? [] : [ownSecretMetadata(tunnel)]),
-    tunnelConsumerService(tunnel),
+    ...inSteps([tunnelConsumerService(tunnel)], ownedBy(tunnel, input.services)),
     ...(hasForeignSecret ? [] : pairs.flatMap((pair) => pair.wanted)),
   ];
   const pairObjects = hasForeignSecret ? [] : [...input.proxies, ...input.targets, ...input.leftPairs];

@@ -72,6 +72,9 @@ describe("the chart with its default values", () => {
 describe("values", () => {
   test("of the settings reach the operator as its environment", async () => {
     const digest = `sha256:${"a".repeat(64)}`;
+    // Helm writes keys in alphabetical order.
+    const podTemplate = { annotations: { note: 'a "b" <c>\\d' }, tolerations: [{ tolerationSeconds: 300 }] };
+    const from = [{ namespaceSelector: {} }];
     const environment = environmentOf(
       await deployment({
         config: {
@@ -82,6 +85,8 @@ describe("values", () => {
           agent: { logLevel: "warn", logFormat: "pretty" },
           maxRollouts: 3,
           logFormat: "pretty",
+          podTemplate,
+          networkPolicy: { from },
         },
         agent: {
           image: { repository: "localhost:5000/agent", digest, pullPolicy: "Never" },
@@ -99,6 +104,8 @@ describe("values", () => {
       NETAMINITY_LOG_LEVEL: "debug",
       NETAMINITY_AGENT_LOG_LEVEL: "warn",
       NETAMINITY_AGENT_LOG_FORMAT: "pretty",
+      NETAMINITY_AGENT_POD_TEMPLATE: JSON.stringify(podTemplate),
+      NETAMINITY_AGENT_NETWORK_POLICY: JSON.stringify({ from }),
       NETAMINITY_MAX_ROLLOUTS: "3",
       NETAMINITY_NAMESPACE: "a,b",
       NETAMINITY_PROXY_HOST: "2001:db8::1",
@@ -113,7 +120,12 @@ describe("values", () => {
       ...(borrowedVariable === undefined ? [] : [borrowedVariable]),
     ]);
     const values = {
-      config: { proxyHost: "h", watchNamespaces: ["a"] },
+      config: {
+        proxyHost: "h",
+        watchNamespaces: ["a"],
+        podTemplate: { nodeSelector: { a: "b" } },
+        networkPolicy: { from: [{ podSelector: {} }] },
+      },
       agent: { imagePullSecrets: [{ name: "one" }] },
     };
     expect(Object.keys(environmentOf(await deployment(values))).filter((name) => !known.includes(name))).toEqual([]);

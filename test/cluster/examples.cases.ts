@@ -64,6 +64,7 @@ const noPods = {
   replicaSets: [],
   services: [],
   endpointSlices: [],
+  networkPolicies: [],
   pods: [],
   nodes: undefined,
   probes: [],

@@ -72,6 +72,7 @@ describe("the executable as operator", () => {
     await site.until(
       "still at work",
       async () => (await objects.get(resources.service, "s299"))?.spec.ports[0].port === 8001,
+      60_000,
     );
   }, 150_000);
 

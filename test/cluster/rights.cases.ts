@@ -98,14 +98,16 @@ describe("the chart's rules", () => {
     const reason = async (kind: "tunnel" | "proxy", name: string) =>
       conditionOf(await objects.get(resources[kind], name));
 
-    await objects.create(makeTunnel("db"));
+    await objects.create(makeTunnel("db", { networkPolicy: { from: [{ podSelector: {} }] } }));
     await site.until("tunnel ready", async () => (await reason("tunnel", "db")) === "True AllPairsReady", 120_000);
     await objects.patch(resources.secret, "db-secret", { metadata: { labels: { [labels.name]: "edited" } } });
     await site.until(
       "Secret put back",
       async () => (await objects.get(resources.secret, "db-secret"))?.metadata.labels?.[labels.name] === "netaminity",
     );
-    await objects.patch(resources.tunnel, "db", { spec: { service: { name: "sql" }, proxy: { replicas: 0 } } });
+    const change = { service: { name: "sql" }, networkPolicy: null, proxy: { replicas: 0 } };
+    await objects.patch(resources.tunnel, "db", { spec: change });
+    await site.until("policy gone", async () => (await objects.names(resources.networkPolicy)).length === 0);
     await site.until("old Service gone", async () => (await objects.get(resources.service, "db")) === undefined);
     await site.until(
       "slice gone",

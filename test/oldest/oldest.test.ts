@@ -3,6 +3,8 @@ import { expect, test } from "bun:test";
 import { sharedPlane, stopPlaneAfterAll } from "../cluster/plane.ts";
 import "../cluster/definition.cases.ts";
 import "../cluster/platforms.cases.ts";
+import "../cluster/service-rules.cases.ts";
+import "../cluster/services.cases.ts";
 
 // Read when the control plane is started, which the first test does.
 const oldest = "1.31";

@@ -33,6 +33,7 @@ export function makeProxyInput(change: Partial<ProxyInput> = {}): ProxyInput {
     deployments: [deployment],
     replicaSets: [replicaSet],
     services: [],
+    networkPolicies: [],
     endpointSlices: pods[0] === undefined ? [] : [makeSlice(of, pods[0])],
     pods,
     nodes: [makeNode("n1")],

@@ -105,6 +105,12 @@ describe("a mistake is exit code 2 and one line", () => {
       'object was given "target/edge" by the argument; accepted: tunnel/NAME or proxy/NAME',
     ],
     [
+      "a wrong field of what is for all agents",
+      ["operator"],
+      { NETAMINITY_AGENT_POD_TEMPLATE: '{"tolerations":[{"effect":"Never"}]}' },
+      'agent-pod-template: tolerations[0].effect: Invalid option: expected one of "NoSchedule"|"PreferNoSchedule"|"NoExecute"',
+    ],
+    [
       "no secret",
       ["target", "--proxy-endpoint=a:1", "--endpoint=b:1"],
       {},

@@ -53,3 +53,12 @@ test.each<[string, Partial<ProbeFacts>, string, string]>([
   const check = probeCheck({ pod: "p", milliseconds: 12, result: "answer", detail: "", ...given });
   expect([check.outcome, check.evidence]).toEqual([outcome, evidence] as never);
 });
+
+test("a request that the pod has not seen may have met a NetworkPolicy, any other one has not", () => {
+  const silence = { pod: "p", milliseconds: 12, result: "silence", detail: "" } as const;
+  const nextOf = (probe: ProbeFacts) => probeCheck(probe).next;
+  const unseen = { started: 0, results: new Map<string, number>(), toBackend: 0, toConsumer: 0 };
+  expect(nextOf({ ...silence, counted: unseen })).toContain("a NetworkPolicy");
+  expect(nextOf({ ...silence, counted: { ...unseen, results: new Map([["no_session", 1]]) } })).not.toContain("Policy");
+  expect(nextOf(silence)).not.toContain("Policy");
+});

@@ -39,7 +39,7 @@ const cases: Record<string, Case> = {
     endpoint: {
       unknown: bad(
         "ProxyHostMissing",
-        "a rendezvous Service of type NodePort needs the host under which the nodes are reached: set the chart value config.proxyHost (NETAMINITY_PROXY_HOST)",
+        "a rendezvous Service of type NodePort needs the host under which the nodes are reached: set spec.proxyService.externalHost, or for all the chart value config.proxyHost (NETAMINITY_PROXY_HOST)",
       ),
     },
   },
@@ -54,6 +54,28 @@ const cases: Record<string, Case> = {
     service: nodePortService(30712),
     proxyHost: "192.0.2.1",
     endpoint: { known: "192.0.2.1:30712" },
+  },
+  "a host of its own, which beats that of all nodes": {
+    proxyService: { type: "NodePort", externalHost: "site-a.example.net" },
+    service: nodePortService(30712),
+    proxyHost: "192.0.2.1",
+    endpoint: { known: "site-a.example.net:30712" },
+  },
+  "a host of its own without one of all nodes": {
+    proxyService: { type: "NodePort", externalHost: "2001:db8::7" },
+    service: nodePortService(30712),
+    endpoint: { known: "[2001:db8::7]:30712" },
+  },
+  "a name in front of a load balancer, in the place of its address": {
+    proxyService: { type: "LoadBalancer", externalHost: "tunnel.example.net" },
+    service: service({ type: "LoadBalancer" }, [{ ip: "192.0.2.9" }]),
+    present: "192.0.2.9:7835",
+    endpoint: { known: "tunnel.example.net:7835" },
+  },
+  "a name in front of a load balancer that has no address": {
+    proxyService: { type: "LoadBalancer", externalHost: "tunnel.example.net" },
+    service: service({ type: "LoadBalancer" }),
+    endpoint: { known: "tunnel.example.net:7835" },
   },
   "an IPv6 host gets brackets": {
     proxyService: { type: "NodePort" },
