@@ -47,12 +47,12 @@ export async function startHttpProxy({
     const isKnown = authorization === undefined || head.includes(`\r\nProxy-Authorization: ${authorization}\r\n`);
     if (to === undefined || !isKnown) {
       const status = to === undefined ? "400 Bad Request" : "407 Proxy Authentication Required";
-      await client.send(`HTTP/1.1 ${status}${headEnd}`);
+      await client.send(`HTTP/1.1 ${status}${headEnd}`).catch(() => {});
       client.finish();
       return;
     }
     if (onlyPort !== undefined && to.port !== onlyPort) {
-      await client.send(`HTTP/1.1 403 Forbidden${headEnd}`);
+      await client.send(`HTTP/1.1 403 Forbidden${headEnd}`).catch(() => {});
       client.finish();
       return;
     }
@@ -68,7 +68,7 @@ export async function startHttpProxy({
       onClose: ({ reset }) => reset !== undefined && client.abort(),
     }).catch(() => undefined);
     if (onward === undefined) {
-      await client.send(`HTTP/1.1 502 Bad Gateway${headEnd}`);
+      await client.send(`HTTP/1.1 502 Bad Gateway${headEnd}`).catch(() => {});
       client.finish();
       return;
     }

@@ -50,7 +50,7 @@ export async function startInterceptor(destination: HostPort, letPass = 0): Prom
     pass(target, proxy, () => {});
     pass(proxy, target, (text) => {
       plain += text;
-      if (!isPassed && plain.endsWith(word)) void open(target, proxy);
+      if (!isPassed && plain.endsWith(word)) void open(target, proxy).catch(() => {});
     });
     if (early.byteLength > 0) proxy.write(early);
   };

@@ -1,15 +1,16 @@
 import { dlopen, type FFIFunction, FFIType } from "bun:ffi";
+import { existsSync } from "node:fs";
 
-/** Of glibc, and of musl, which is not made for more than one name. */
-const names = ["libc.so.6", `libc.musl-${process.arch === "arm64" ? "aarch64" : "x86_64"}.so.1`] as const;
+/** Of musl, by its whole path: a name alone that the loader does not know would be looked for in the working directory. */
+const musl = `/lib/libc.musl-${process.arch === "arm64" ? "aarch64" : "x86_64"}.so.1`;
 
 function openLibrary<Symbols extends Record<string, FFIFunction>>(symbols: Symbols) {
-  try {
-    return dlopen(names[0], symbols);
-  } catch {
-    return dlopen(names[1], symbols);
-  }
+  return dlopen(existsSync(musl) && !isGlibc() ? musl : "libc.so.6", symbols);
 }
+
+const isGlibc = (): boolean =>
+  (process.report.getReport() as { header?: { glibcVersionRuntime?: string } }).header?.glibcVersionRuntime !==
+  undefined;
 
 /** Why `libc` is undefined; set before that. */
 export let libcFailure: unknown;
