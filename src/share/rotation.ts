@@ -6,6 +6,7 @@ import { sumOf } from "../doctor/samples.ts";
 import { labels, previousSecretKey, secretKey } from "../names.ts";
 import type { ObservedPod, ObservedSecret } from "../plan/observed.ts";
 import { controllerOf } from "../plan/ownership.ts";
+import { isReady } from "../plan/pods.ts";
 import { EmptySecretError, SecretTextError, secretText } from "../secret-text.ts";
 
 /** How far a rotation is, read from the Secret alone: `previous` is there from its first step to its last one. */
@@ -69,15 +70,29 @@ const isOf = ({ metadata }: ObservedPod, label: string, owner: { metadata: { nam
   metadata.labels?.[label] === owner.metadata.name;
 
 /** What is in the way of the next step, a line for each agent; empty: nothing. */
-export function withoutValue({ pods, samples }: Agents, fingerprint: string): string[] {
-  return pods.flatMap((pod) => {
+export function withoutValue(agents: Agents, fingerprint: string): string[] {
+  return agents.pods.flatMap((pod) => {
     const { name, uid } = pod.metadata;
-    const said = samples.get(uid);
+    const said = agents.samples.get(uid);
+    if (said === undefined && isToldBySession(agents, pod)) return [];
     if (said === undefined) return [`pod ${name} does not say which secret it has (its metrics cannot be read)`];
     if (!said.some((sample) => sample.name === info))
       return [`pod ${name} is of a version that does not say which secret it has`];
     return sumOf(said, info, { use: "current", fingerprint }) > 0 ? [] : [`pod ${name} has not read the new value yet`];
   });
+}
+
+/**
+ * Where no connection leads to private nodes the API server cannot ask their pods either. A target pod that is ready has a session, and when its
+ * proxy is one of these, the sessions tell which secret it uses.
+ */
+function isToldBySession({ proxies, targets }: Agents, pod: ObservedPod): boolean {
+  const target = targets.find((one) => isOf(pod, labels.target, one));
+  return (
+    target !== undefined &&
+    isReady(pod) &&
+    proxies.some(({ status }) => status?.proxyEndpoint === target.spec.proxyEndpoint)
+  );
 }
 
 /** The same for sessions: they tell of targets wherever those run. */

@@ -1,8 +1,10 @@
 import { describe, expect, test } from "bun:test";
 import { readSamples } from "../../../src/doctor/samples.ts";
 import { labels } from "../../../src/names.ts";
+import { planProxy } from "../../../src/plan/proxy.ts";
 import { type Agents, stageOf, usersOf, withoutSession, withoutValue } from "../../../src/share/rotation.ts";
 import { makePod, makeProxy, makeSecret, makeTarget } from "../../support/objects.ts";
+import { makeProxyInput } from "../../support/proxy-input.ts";
 
 const shared = (data: Record<string, string>) => makeSecret(data, { name: "shared" });
 
@@ -83,4 +85,20 @@ test.each<[string, Record<string, string>, string[]]>([
   ],
 ])("sessions: %s", (_, said, pending) => {
   expect(withoutSession(usersOf("shared", agents(said)), "new0")).toEqual(pending);
+});
+
+test("a target pod that cannot be asked is told by its session, if it has one with a proxy that can", () => {
+  const pending = (ready: boolean, endpoint: string) => {
+    const all = agents({ a: has("new0") });
+    const { status } = planProxy(makeProxyInput());
+    const proxies = [makeProxy({}, { status: { ...status, proxyEndpoint: "proxy.example.net:7835" } })];
+    const made = makePod("b", { ready });
+    const target = { ...made, metadata: { ...made.metadata, uid: "b", labels: { [labels.target]: "inner" } } };
+    const pods = [...all.pods.slice(0, 1), target];
+    return withoutValue({ ...all, proxies, pods, targets: [makeTarget({ proxyEndpoint: endpoint })] }, "new0");
+  };
+  const unknown = ["pod b does not say which secret it has (its metrics cannot be read)"];
+  expect(pending(true, "proxy.example.net:7835")).toEqual([]);
+  expect(pending(false, "proxy.example.net:7835")).toEqual(unknown);
+  expect(pending(true, "elsewhere.example.net:7835")).toEqual(unknown);
 });
