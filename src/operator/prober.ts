@@ -49,6 +49,8 @@ const maxAskingSilent = 128;
 /** Milliseconds: how often due pods are looked for, and the list of pods is renewed. */
 const tick = 50;
 const refresh = 500;
+/** Milliseconds between questions to a pod that has not answered since it began to run. */
+const starting = 1000;
 
 /** What is known of one pod. Several questions to it may be on their way, each on a connection of its own. */
 interface Probed {
@@ -144,6 +146,12 @@ class PodProber implements Prober {
     return address.isActive ? active : standby;
   }
 
+  /** One that has never answered is perhaps only starting: its refusals are no silence yet. */
+  #doubtfulPeriodOf({ answeredAt }: Probed): number {
+    const { doubtful, slow } = this.#timing;
+    return answeredAt === 0 ? Math.min(starting, slow) : doubtful;
+  }
+
   async #ask(pod: Probed): Promise<void> {
     const { doubtful, timeout } = this.#timing;
     const [began, wasSilent] = [performance.now(), isSilent(pod)];
@@ -179,7 +187,7 @@ class PodProber implements Prober {
       pod.nextAt = now + this.#periodOf(pod) * (0.9 + Math.random() / 5);
     } else {
       pod.failures = Math.min(maxCountedFailures, pod.failures + 1);
-      pod.nextAt = now + (isSilent(pod) ? this.#periodOf(pod) : this.#timing.doubtful);
+      pod.nextAt = now + (isSilent(pod) ? this.#periodOf(pod) : this.#doubtfulPeriodOf(pod));
       if (before.failures === 0 && pod.address.isActive) this.#askOthers(pod);
     }
     if (before.healthy !== healthy || before.failures !== pod.failures) this.#options.onChange(pod.address.podUid);

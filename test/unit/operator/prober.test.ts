@@ -222,3 +222,17 @@ test("a pod that never answered is asked rarely", async () => {
   await waitFor("more looks at what there is to ask", deadline, () => looks > before + 10);
   expect(await started.asked()).toBe(asked);
 });
+
+test("a pod that only starts is not taken for silent", async () => {
+  const free = serve(() => new Response());
+  const { port } = free;
+  await free.stop(true);
+  await using started = startProber(() => [pod("a", port, { isActive: true })], { slow: 600_000 });
+  const failures: number[] = [];
+  started.onResult = () => failures.push(started.prober.results(["a"])[0]?.failures ?? 0);
+  await waitFor("the first refusal", deadline, () => failures.length > 0);
+  const up = serve(() => new Response("alive"), "127.0.0.1", port);
+  await waitFor("an answer", deadline, () => started.prober.results(["a"])[0]?.healthy === true);
+  expect(Math.max(...failures)).toBeLessThan(3);
+  await up.stop(true);
+});
