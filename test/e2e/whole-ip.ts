@@ -136,6 +136,8 @@ export function wholeIp(siteNow: () => Site): void {
       expect(pod?.status?.containerStatuses?.map(({ ready }) => ready)).toEqual([true, true]);
       for (const node of ["cloud-1", "cloud-2"]) {
         const consumer = await site.consumerOn(node);
+        // The node's kube-proxy follows the API server, which may have been away not long ago.
+        await consumer.untilServed(`${clusterIP}:${backendPort}`);
         for (const host of [address, `${clusterIP}`, `${pod?.status?.podIP}`]) {
           expect([node, host, (await consumer.connect(`${host}:${backendPort}`)).result]).toEqual([node, host, "ok"]);
         }
