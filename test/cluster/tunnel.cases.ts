@@ -136,13 +136,15 @@ describe("a Tunnel", () => {
     );
     await untilAtRest(site);
     await objects.remove(resources.tunnel, "db");
-    await site.until("nothing left", async () => {
+    // The garbage collector learns of new kinds every 30 s.
+    const nothingLeft = async () => {
       const left = await Promise.all([...childKinds, resources.tunnel].map((resource) => objects.list(resource)));
       return left.every((list) => list.length === 0);
-    });
+    };
+    await site.until("nothing left", nothingLeft, 60_000);
     await untilAtRest(site);
     expect(site.log.filter(({ level }) => level === "warn" || level === "error")).toEqual([]);
-  });
+  }, 120_000);
 
   test("leaves nothing behind in the foreground either", async () => {
     await using site = await startSite("foreground");
