@@ -3,10 +3,7 @@ import type { Values } from "../config/table.ts";
 import { version } from "../config/version.ts";
 import { formatHostPort } from "../endpoint.ts";
 import { errorText, StartError } from "../errors.ts";
-import { type HealthServer, startHealth } from "../health.ts";
-import { type Credentials, inClusterCredentials } from "../kube/credentials.ts";
-import { CredentialsError } from "../kube/errors.ts";
-import { kubeconfigCredentials } from "../kube/kubeconfig.ts";
+import { startHealth } from "../health.ts";
 import type { Log } from "../log.ts";
 import { parseCidrs } from "../node/address.ts";
 import { removeTables, untilReady } from "../node/cleanup.ts";
@@ -16,6 +13,7 @@ import { type NodeOptions, startNode, wantedTables } from "../node/run.ts";
 import { listenForStop } from "./lifetime.ts";
 import { resolveListen } from "./listen.ts";
 import { print } from "./print.ts";
+import { findCredentials, startHealthOf } from "./role.ts";
 import { settingsAndLog } from "./settings.ts";
 
 type Settings = Values<typeof nodeRole.settings>;
@@ -41,13 +39,7 @@ async function run(settings: Settings, log: Log): Promise<void> {
   const listen = await resolveListen("health-listen", settings.healthListen, log);
   const options = optionsOf(settings, log);
   const role = startNode(options);
-  let health: HealthServer;
-  try {
-    health = startHealth({ listen, notReady: role.notReady, metrics: role.metrics.expose });
-  } catch (error) {
-    void role.stop();
-    throw error;
-  }
+  const health = startHealthOf(role, listen);
   log.info("listening", {
     health: formatHostPort({ host: listen.host, port: health.port }),
     server: options.credentials.server,
@@ -107,15 +99,4 @@ function optionsOf(settings: Settings, log: Log): NodeOptions {
     version,
     log,
   };
-}
-
-function findCredentials({ kubeconfig }: Settings): Credentials {
-  try {
-    return kubeconfig === undefined ? inClusterCredentials() : kubeconfigCredentials(kubeconfig);
-  } catch (error) {
-    if (error instanceof CredentialsError) {
-      throw new StartError(errorText(error), { cause: error });
-    }
-    throw error;
-  }
 }

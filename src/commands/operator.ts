@@ -2,16 +2,13 @@ import { operatorRole } from "../config/operator.ts";
 import type { Values } from "../config/table.ts";
 import { version } from "../config/version.ts";
 import { formatHostPort } from "../endpoint.ts";
-import { errorText, StartError } from "../errors.ts";
-import { type HealthServer, startHealth } from "../health.ts";
-import { type Credentials, inClusterCredentials } from "../kube/credentials.ts";
-import { CredentialsError } from "../kube/errors.ts";
-import { kubeconfigCredentials, kubeconfigPaths } from "../kube/kubeconfig.ts";
-import { type Operator, startOperator } from "../operator/run.ts";
+import type { Credentials } from "../kube/credentials.ts";
+import { startOperator } from "../operator/run.ts";
 import type { PlanSettings } from "../plan/observed.ts";
 import { readNetworkPolicy, readPodTemplate } from "./agent-defaults.ts";
 import { listenForStop } from "./lifetime.ts";
 import { resolveListen } from "./listen.ts";
+import { findCredentials, startHealthOf } from "./role.ts";
 import { settingsAndLog } from "./settings.ts";
 import { stopWithin } from "./stop-within.ts";
 
@@ -42,26 +39,6 @@ export async function runOperator(args: readonly string[]): Promise<void> {
   await stopWithin(operator, log);
   health.stop();
   process.exit(0);
-}
-
-function startHealthOf(operator: Operator, listen: Settings["healthListen"]): HealthServer {
-  try {
-    return startHealth({ listen, notReady: operator.notReady, metrics: operator.metrics.expose });
-  } catch (error) {
-    void operator.stop();
-    throw error;
-  }
-}
-
-function findCredentials({ kubeconfig }: Settings): Credentials {
-  try {
-    return kubeconfig === undefined ? inClusterCredentials() : kubeconfigCredentials(kubeconfigPaths(kubeconfig));
-  } catch (error) {
-    if (error instanceof CredentialsError) {
-      throw new StartError(errorText(error), { cause: error });
-    }
-    throw error;
-  }
 }
 
 function leaseNamespace({ leaderElectNamespace }: Settings, credentials: Credentials): string {

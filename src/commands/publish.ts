@@ -3,18 +3,15 @@ import type { Values } from "../config/table.ts";
 import { version } from "../config/version.ts";
 import { formatHostPort } from "../endpoint.ts";
 import { errorText, StartError } from "../errors.ts";
-import { type HealthServer, startHealth } from "../health.ts";
-import { inClusterCredentials } from "../kube/credentials.ts";
-import { CredentialsError } from "../kube/errors.ts";
-import { kubeconfigCredentials, kubeconfigPaths } from "../kube/kubeconfig.ts";
 import { builtIn } from "../kube/resources.ts";
 import type { Log } from "../log.ts";
 import { type OpenProvider, openNetmaker, openNetsody } from "../publish/open.ts";
 import { reportExitCode, reportText } from "../publish/report.ts";
-import { type Publisher, type PublishOptions, publishOnce, startPublisher } from "../publish/run.ts";
+import { type PublishOptions, publishOnce, startPublisher } from "../publish/run.ts";
 import { listenForStop } from "./lifetime.ts";
 import { resolveListen } from "./listen.ts";
 import { print } from "./print.ts";
+import { findCredentials, startHealthOf } from "./role.ts";
 import { settingsAndLog } from "./settings.ts";
 import { stopWithin } from "./stop-within.ts";
 
@@ -50,15 +47,6 @@ async function once(options: PublishOptions): Promise<never> {
     process.exit(reportExitCode(done));
   } catch (error) {
     throw new StartError(errorText(error), { cause: error });
-  }
-}
-
-function startHealthOf(publisher: Publisher, listen: Settings["healthListen"]): HealthServer {
-  try {
-    return startHealth({ listen, notReady: publisher.notReady, metrics: publisher.metrics.expose });
-  } catch (error) {
-    void publisher.stop();
-    throw error;
   }
 }
 
@@ -112,15 +100,4 @@ async function openOf(settings: Settings, namespace: string, log: Log): Promise<
     ...{ clusterName, force, adoptKaputNot, version },
     regarded: { apiVersion, kind, metadata: { namespace, name: settings.leaseName, uid: "" } },
   });
-}
-
-function findCredentials({ kubeconfig }: Settings): PublishOptions["credentials"] {
-  try {
-    return kubeconfig === undefined ? inClusterCredentials() : kubeconfigCredentials(kubeconfigPaths(kubeconfig));
-  } catch (error) {
-    if (error instanceof CredentialsError) {
-      throw new StartError(errorText(error), { cause: error });
-    }
-    throw error;
-  }
 }
