@@ -56,13 +56,16 @@ function isInside(host: string, network: string, bits: number): boolean {
 
 /** `fetch` through exactly this proxy, or through none: Bun 1.4.5 would heed NO_PROXY for one that was named to it, and has `false`, which its types do not know. */
 export function fetchThrough(proxy: string | undefined, url: string, init: BunFetchRequestInit): Promise<Response> {
+  if (proxy === undefined) {
+    const direct: object = { proxy: false };
+    return fetch(url, { ...init, ...direct });
+  }
   const { NO_PROXY, no_proxy } = process.env;
   try {
     // It reads them before it returns.
     delete process.env.NO_PROXY;
     delete process.env.no_proxy;
-    const how: object = { proxy: proxy ?? false };
-    return fetch(url, { ...init, ...how });
+    return fetch(url, { ...init, proxy });
   } finally {
     if (NO_PROXY !== undefined) process.env.NO_PROXY = NO_PROXY;
     if (no_proxy !== undefined) process.env.no_proxy = no_proxy;

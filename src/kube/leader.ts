@@ -1,3 +1,4 @@
+import { hostname } from "node:os";
 import { errorText } from "../errors.ts";
 import type { Log } from "../log.ts";
 import { pause } from "./backoff.ts";
@@ -37,6 +38,9 @@ export interface LeaderTiming {
  * the API server costs nothing, since only reconciling stops.
  */
 const defaultLeaderTiming: LeaderTiming = { duration: 3000, renewDeadline: 2000, retry: 500 };
+
+/** Who a replica is: tells those on one host (tests, host network) apart too. */
+export const instanceName = () => `${hostname()}_${crypto.randomUUID().slice(0, 8)}`;
 
 export interface LeaderOptions {
   client: LeaseClient;

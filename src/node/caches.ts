@@ -1,5 +1,6 @@
 import { type Reflector, startReflector, type WatchTiming } from "../kube/cache.ts";
 import type { Kube, KubeObject } from "../kube/kube.ts";
+import { notReadyOf } from "../kube/not-ready.ts";
 import { builtIn, type Resource } from "../kube/resources.ts";
 import { createStore, type Store } from "../kube/store.ts";
 import type { Log } from "../log.ts";
@@ -26,9 +27,6 @@ export interface Caches extends NodeState {
   synced: Promise<void>;
   done: Promise<void>;
 }
-
-/** Silence after which a watch is reported as not alive. */
-const deadAfter = 10 * 60_000;
 
 export function startCaches(options: CachesOptions): Caches {
   const reflectors: { resource: Resource; reflector: Reflector }[] = [];
@@ -93,15 +91,7 @@ export function startCaches(options: CachesOptions): Caches {
     get nodes() {
       return [...nodes.values()];
     },
-    notReady: () => {
-      const unsynced = reflectors.find(({ reflector }) => !reflector.synced());
-      if (unsynced !== undefined) {
-        const reason = unsynced.reflector.failure()?.message;
-        return `waiting for the first list of ${unsynced.resource.plural}${reason === undefined ? "" : `: ${reason}`}`;
-      }
-      const silent = reflectors.find(({ reflector }) => reflector.silence() > deadAfter);
-      return silent === undefined ? undefined : `the watch of ${silent.resource.plural} is silent`;
-    },
+    notReady: () => notReadyOf(reflectors),
     synced: Promise.all(reflectors.map(({ reflector }) => reflector.firstList)).then(() => {}),
     done: Promise.all(reflectors.map(({ reflector }) => reflector.done)).then(() => {}),
   };

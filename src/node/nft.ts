@@ -1,3 +1,4 @@
+import { createLineSplitter } from "../kube/watch-stream.ts";
 import type { Family } from "./address.ts";
 import type { Command } from "./document.ts";
 import { NodeProgramError } from "./errors.ts";
@@ -46,13 +47,8 @@ export function createNft(command: readonly string[] = ["nft"]): Nft {
     async monitor(onLine, signal) {
       // As text: its JSON of some of others' maps kills nft 1.0.6.
       const child = Bun.spawn([...command, "monitor"], { stdin: "ignore", stdout: "pipe", stderr: "ignore", signal });
-      const decoder = new TextDecoder();
-      let rest = "";
-      for await (const chunk of child.stdout) {
-        const lines = (rest + decoder.decode(chunk, { stream: true })).split("\n");
-        rest = lines.pop() ?? "";
-        lines.forEach(onLine);
-      }
+      const linesOf = createLineSplitter();
+      for await (const chunk of child.stdout) linesOf(chunk).forEach(onLine);
       await child.exited;
     },
   };

@@ -2,6 +2,7 @@ import { secretNameOf } from "../desired/names.ts";
 import { type Reflector, startReflector, type WatchTiming } from "../kube/cache.ts";
 import { RefusedError } from "../kube/errors.ts";
 import type { Kube, KubeObject } from "../kube/kube.ts";
+import { notReadyOf } from "../kube/not-ready.ts";
 import type { Resource } from "../kube/resources.ts";
 import { type Change, createStore, type Origin, type Store } from "../kube/store.ts";
 import type { Log } from "../log.ts";
@@ -69,9 +70,6 @@ export interface Caches {
 /** What the operator itself makes carries this label, so nothing else has to be watched. */
 const managedSelector = `${labels.managedBy}=netaminity`;
 
-/** Silence after which a watch is reported as not alive: several idle deadlines have passed without an answer. */
-const deadAfter = 10 * 60_000;
-
 export function startCaches(options: CachesOptions): Caches {
   const reflectors: { resource: Resource; namespace: string | undefined; reflector: Reflector }[] = [];
   const stores = new Map<string, { store: Store<CachedObject>; keep: (object: KubeObject) => CachedObject }>();
@@ -138,17 +136,7 @@ export function startCaches(options: CachesOptions): Caches {
     ...caches,
     storeOf: ({ apiVersion, kind }) => stores.get(`${apiVersion}/${kind}`)?.store,
     trim: (object) => stores.get(`${object.apiVersion}/${object.kind}`)?.keep(object) ?? object,
-    notReady: () => {
-      const unsynced = reflectors.find(({ namespace, reflector }) => !reflector.synced() && !isForbidden(namespace));
-      if (unsynced !== undefined) {
-        const reason = unsynced.reflector.failure()?.message;
-        return `waiting for the first list of ${unsynced.resource.plural}${reason === undefined ? "" : `: ${reason}`}`;
-      }
-      const silent = reflectors.find(
-        ({ namespace, reflector }) => reflector.silence() > deadAfter && !isForbidden(namespace),
-      );
-      return silent === undefined ? undefined : `the watch of ${silent.resource.plural} is silent`;
-    },
+    notReady: () => notReadyOf(reflectors.filter(({ namespace }) => !isForbidden(namespace))),
     synced: async () => {
       await Promise.all(
         reflectors.map(({ namespace, reflector }) =>

@@ -1,4 +1,5 @@
 import { formatHostPort, type HostPort } from "../endpoint.ts";
+import { fetchThrough } from "../kube/http-proxy.ts";
 
 /** What came of one question: `refused` is a certain no, `silent` may be the way there. */
 export type Outcome = "answered" | "refused" | "silent";
@@ -16,16 +17,15 @@ const decoder = new TextDecoder("latin1");
 
 /**
  * One `GET /healthz` on a connection of its own; `timeout` in milliseconds. Does not reject. Never through an HTTP proxy that the environment names, which has no way to
- * pods (`proxy: false` is what Bun 1.4.5 takes for that, though its types do not know it).
+ * pods.
  */
 export async function askOnce(address: HostPort, timeout: number): Promise<Outcome> {
   const late = new AbortController();
   const cancel = whenLate(timeout, () => late.abort());
   const { signal } = late;
-  const direct: object = { proxy: false };
   try {
     const url = `http://${formatHostPort(address)}/healthz`;
-    const response = await fetch(url, { ...direct, signal, redirect: "manual", keepalive: false });
+    const response = await fetchThrough(undefined, url, { signal, redirect: "manual", keepalive: false });
     await response.body?.cancel();
     return response.status === 200 ? "answered" : "refused";
   } catch {

@@ -4,7 +4,7 @@ import type { WatchTiming } from "../kube/cache.ts";
 import type { Credentials } from "../kube/credentials.ts";
 import { createEventRecorder } from "../kube/events.ts";
 import { createKube, type Kube } from "../kube/kube.ts";
-import { type LeaderTiming, leaseClient, runLeader } from "../kube/leader.ts";
+import { instanceName, type LeaderTiming, leaseClient, runLeader } from "../kube/leader.ts";
 import { createQueue, type Queue } from "../kube/queue.ts";
 import type { Log } from "../log.ts";
 import { apiGroup, fieldManager, labels } from "../names.ts";
@@ -175,9 +175,6 @@ function elect({ kube, signal, lead, overdue, log, leaseNamespace, timing }: Ele
     ...(timing?.leader === undefined ? {} : { timing: timing.leader }),
   });
 }
-
-/** Tells replicas on one host (tests, host network) apart too. */
-const instanceName = () => `${hostname()}_${crypto.randomUUID().slice(0, 8)}`;
 
 interface WorkOptions extends OperatorOptions {
   kube: Kube;

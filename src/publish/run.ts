@@ -5,7 +5,7 @@ import type { Credentials } from "../kube/credentials.ts";
 import { ApiError, CredentialsError, StoppedError, UnreachableError } from "../kube/errors.ts";
 import { createEventRecorder } from "../kube/events.ts";
 import { createKube, type Kube } from "../kube/kube.ts";
-import { type LeaderTiming, leaseClient, runLeader } from "../kube/leader.ts";
+import { instanceName, type LeaderTiming, leaseClient, runLeader } from "../kube/leader.ts";
 import { builtIn } from "../kube/resources.ts";
 import { createStore, type Store } from "../kube/store.ts";
 import type { Log } from "../log.ts";
@@ -139,7 +139,7 @@ function elect(
 ): Promise<void> {
   return runLeader({
     client: leaseClient(kube, lease?.namespace ?? "", lease?.name ?? ""),
-    identity: `${hostname()}_${crypto.randomUUID().slice(0, 8)}`,
+    identity: instanceName(),
     ...{ log, signal, lead },
     ...(timing?.leader === undefined ? {} : { timing: timing.leader }),
   });
