@@ -4,7 +4,7 @@ import style from "../../dist/page/page.css.txt" with { type: "text" };
 import html from "../../dist/page/page.html.txt" with { type: "text" };
 import script from "../../dist/page/page.js.txt" with { type: "text" };
 import { dashboardRole } from "../config/dashboard.ts";
-import { kindWords, type Patient } from "../config/doctor.ts";
+import { objectOf } from "../config/doctor.ts";
 import { startDashboard } from "../dashboard/server.ts";
 import { startWatcher } from "../dashboard/watcher.ts";
 import { openCluster } from "../doctor/cluster.ts";
@@ -12,6 +12,9 @@ import { diagnoseObject } from "../doctor/diagnose-object.ts";
 import { listenFailure } from "../errors.ts";
 import { listenForStop } from "./lifetime.ts";
 import { settingsOf } from "./settings.ts";
+
+/** What a page may ask the doctor about. */
+const shown = objectOf(["Tunnel", "Proxy", "Target"]);
 
 export async function runDashboard(args: readonly string[]): Promise<void> {
   const settings = settingsOf(dashboardRole, args);
@@ -28,10 +31,9 @@ export async function runDashboard(args: readonly string[]): Promise<void> {
       if (trouble !== undefined) tell("trouble", trouble);
     },
     diagnose: async (word, place, name) => {
-      const kinds = Object.keys(kindWords) as Patient["kind"][];
-      const kind = kinds.find((each) => each.toLowerCase() === word);
-      if (kind === undefined || place === "" || name === "") return undefined;
-      return await diagnoseObject(cluster, { kind, name }, { namespace: place, probes: false });
+      const object = shown.parse(`${word}/${name}`);
+      if (object === undefined || place === "") return undefined;
+      return await diagnoseObject(cluster, object, { namespace: place, probes: false });
     },
   });
   const watcher = startWatcher({ cluster, namespace, interval, tell: server.tell });

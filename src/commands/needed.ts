@@ -1,4 +1,4 @@
-import { CannotAskError } from "../doctor/cluster.ts";
+import { CannotAskError, kindsAreUnknown } from "../doctor/cluster.ts";
 import type { Found } from "../doctor/facts.ts";
 import { StartError } from "../errors.ts";
 
@@ -8,7 +8,7 @@ export function needed<T>(what: string, look: Found<T>): T {
   if ("unknown" in look) throw new CannotAskError(`${what}: ${look.unknown}`);
   throw new StartError(
     look.absent === "kind"
-      ? "this cluster does not know the kinds of netaminity: install the chart, or choose another --context"
+      ? kindsAreUnknown
       : `${what} does not exist in this namespace; check the name, and the namespace (-n)`,
   );
 }

@@ -1,9 +1,8 @@
 import type { ProxyResource } from "../api/proxy.ts";
 import type { TargetResource } from "../api/target.ts";
 import type { TunnelResource } from "../api/tunnel.ts";
-import { type Overview, type Row, rowsOf } from "../doctor/overview.ts";
+import { type Overview, ownerOf, type Row, rowsOf } from "../doctor/overview.ts";
 import { sumOf } from "../doctor/samples.ts";
-import { labels } from "../names.ts";
 import type { ObservedPod } from "../plan/observed.ts";
 import { isReady, isStaying } from "../plan/pods.ts";
 import { podsFailing } from "../plan/workload-checks.ts";
@@ -103,12 +102,10 @@ function podsByOwner({ pods = [], proxies, samples }: Overview): Map<string, Pod
   const active = new Map(proxies.map((proxy) => [keyOf("Proxy", proxy.metadata), proxy.status?.activePod]));
   const found = new Map<string, PodPicture[]>();
   for (const pod of pods.filter(isStaying)) {
-    const { namespace = "", labels: own = {} } = pod.metadata;
-    const [kind, name] =
-      own[labels.proxy] === undefined ? ["Target", own[labels.target]] : ["Proxy", own[labels.proxy]];
-    if (name === undefined) continue;
-    const key = keyOf(kind, { namespace, name });
-    const role = kind === "Target" ? "target" : active.get(key) === pod.metadata.name ? "active" : "standby";
+    const owner = ownerOf(pod);
+    if (owner === undefined) continue;
+    const key = keyOf(owner.kind, owner);
+    const role = owner.kind === "Target" ? "target" : active.get(key) === pod.metadata.name ? "active" : "standby";
     found.set(key, [...(found.get(key) ?? []), podPicture(pod, role, samples)]);
   }
   for (const some of found.values())

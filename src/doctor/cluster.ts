@@ -48,6 +48,9 @@ export interface Cluster {
   ask(namespace: string, pod: string, port: number, path: string, timeout: number): Promise<PodReply>;
 }
 
+export const kindsAreUnknown =
+  "this cluster does not know the kinds of netaminity: install the chart, or choose another --context";
+
 /** There is no way to an API server, so nothing can be told. */
 export class CannotAskError extends ExitError {
   override readonly name = "CannotAskError";

@@ -4,9 +4,9 @@ import type { TunnelResource } from "../api/tunnel.ts";
 import { healthPort, labels } from "../names.ts";
 import type { ObservedPod } from "../plan/observed.ts";
 import { askForSamples } from "./agents.ts";
-import { CannotAskError, type Cluster } from "./cluster.ts";
+import { CannotAskError, type Cluster, kindsAreUnknown } from "./cluster.ts";
 import { type Found, seen } from "./facts.ts";
-import type { Overview } from "./overview.ts";
+import { type Overview, ownerOf } from "./overview.ts";
 import { runningPods } from "./pod-checks.ts";
 import type { Samples } from "./samples.ts";
 
@@ -39,11 +39,7 @@ export async function listAll(cluster: Cluster, namespace: string | undefined): 
 
 function needed<T>(look: Found<T>): T {
   if ("found" in look) return look.found;
-  throw new CannotAskError(
-    "unknown" in look
-      ? look.unknown
-      : "this cluster does not know the kinds of netaminity: install the chart, or choose another --context",
-  );
+  throw new CannotAskError("unknown" in look ? look.unknown : kindsAreUnknown);
 }
 
 /** Where an agent is asked. */
@@ -63,11 +59,10 @@ export function agentsOf({ pods, proxies, targets }: Listed): AgentAddress[] {
       spec.podTemplate?.healthPort,
     ]),
   );
-  return runningPods({ pods: { found: pods ?? [] } }).map(({ metadata }) => {
-    const { uid, namespace = "", name, labels: own = {} } = metadata;
-    const [kind, owner] =
-      own[labels.proxy] === undefined ? ["Target", own[labels.target]] : ["Proxy", own[labels.proxy]];
-    return { uid, namespace, name, port: ports.get([kind, namespace, owner].join("/")) ?? healthPort };
+  return runningPods({ pods: { found: pods ?? [] } }).map((pod) => {
+    const { uid, namespace = "", name } = pod.metadata;
+    const owner = ownerOf(pod);
+    return { uid, namespace, name, port: ports.get([owner?.kind, namespace, owner?.name].join("/")) ?? healthPort };
   });
 }
 

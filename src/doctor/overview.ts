@@ -87,6 +87,16 @@ function podsOf({ kind, metadata: { namespace, name } }: Own, pods: readonly Obs
   return runningPods({ pods: { found: own } });
 }
 
+/** The Proxy or Target that its labels name. */
+export function ownerOf({
+  metadata,
+}: ObservedPod): { kind: "Proxy" | "Target"; namespace: string; name: string } | undefined {
+  const { namespace = "", labels: own = {} } = metadata;
+  const [proxy, target] = [own[labels.proxy], own[labels.target]];
+  if (proxy !== undefined) return { kind: "Proxy", namespace, name: proxy };
+  return target === undefined ? undefined : { kind: "Target", namespace, name: target };
+}
+
 function totalsOf(
   pods: readonly ObservedPod[],
   samples: Overview["samples"],
