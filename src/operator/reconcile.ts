@@ -1,7 +1,8 @@
+import { controllingTunnel } from "../desired/labels.ts";
 import { secretNameOf } from "../desired/names.ts";
 import type { EventRecorder } from "../kube/events.ts";
-import { groupVersion } from "../names.ts";
 import type { ApplyFailure, Turn } from "../plan/observed.ts";
+import { isControlledBy } from "../plan/ownership.ts";
 import type { EventNote, Plan } from "../plan/plan.ts";
 import { planProxy } from "../plan/proxy.ts";
 import { planTarget } from "../plan/target.ts";
@@ -93,12 +94,10 @@ function living<T extends CachedTunnel | CachedProxy | CachedTarget>(object: T |
 /** The part of a pair goes with its Tunnel: what the garbage collector takes from it first is no problem of its own. */
 function staying<T extends CachedProxy | CachedTarget>(object: T | undefined, { tunnels }: Caches): T | undefined {
   const present = living(object);
-  const owner = present?.metadata.ownerReferences?.find(
-    ({ controller, kind }) => controller === true && kind === "Tunnel",
-  );
-  if (present === undefined || owner?.apiVersion !== groupVersion) return present;
+  const owner = present && controllingTunnel(present.metadata);
+  if (present === undefined || owner === undefined) return present;
   const tunnel = living(tunnels.get(present.metadata.namespace, owner.name));
-  return tunnel?.metadata.uid === owner.uid ? present : undefined;
+  return tunnel !== undefined && isControlledBy(present, tunnel) ? present : undefined;
 }
 
 /** Decide, apply, and - when something was refused - decide once more what to say about it; prune, one status write, events. */

@@ -217,7 +217,7 @@ const probeOf = (pod: ObservedPod, probes: readonly ProbeResult[]) =>
   probes.find(({ podUid }) => podUid === pod.metadata.uid);
 export const isSilent = (pod: ObservedPod, probes: readonly ProbeResult[]): boolean =>
   (probeOf(pod, probes)?.failures ?? 0) >= silentAfter;
-const hasAnswered = (pod: ObservedPod, probes: readonly ProbeResult[]): boolean =>
+export const hasAnswered = (pod: ObservedPod, probes: readonly ProbeResult[]): boolean =>
   probeOf(pod, probes)?.healthy === true;
 const hasFailed = (pod: ObservedPod, probes: readonly ProbeResult[]): boolean =>
   probeOf(pod, probes)?.healthy === false;

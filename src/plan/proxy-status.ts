@@ -1,7 +1,7 @@
 import type { ProxyResource, ProxyStatus } from "../api/proxy.ts";
 import { secretNameOf } from "../desired/names.ts";
 import { selectorOf, selectorText } from "../desired/pod-template.ts";
-import { isSilent } from "./active-pod.ts";
+import { hasAnswered, isSilent } from "./active-pod.ts";
 import { nextAttempt } from "./attempt.ts";
 import { bad, firstObjection, good, nextConditions, ofGeneration, type Verdict } from "./conditions.ts";
 import { fingerprintStatus } from "./fingerprint.ts";
@@ -102,18 +102,22 @@ function updated(input: ProxyInput, findings: ProxyFindings): Verdict {
   return rolledOut(
     paced.isMade ? deployment : undefined,
     { wanted: input.proxy.spec.replicas, newest: running.length, all: pods.length },
-    podsFailing(newest) ?? withoutSession(findings) ?? unanswered(input, findings) ?? deploymentFailing(deployment),
+    podsFailing(newest) ??
+      withoutSession(findings) ??
+      unanswered(input, findings, running) ??
+      deploymentFailing(deployment),
   );
 }
 
-/** The newest pods run, but none is tried: the operator reaches the pod that serves, and not them. */
-function unanswered({ probes }: ProxyInput, { choice, pods, newestRevision }: ProxyFindings): Verdict | undefined {
-  const { active } = choice;
-  const newest = pods.filter((pod) => isNewest(pod, newestRevision) && runningContainer(pod) !== undefined);
+/** `newest` pods run, but none is tried: the operator reaches the pod that serves, and not them. */
+function unanswered(
+  { probes }: ProxyInput,
+  { choice: { active }, newestRevision }: ProxyFindings,
+  newest: readonly ObservedPod[],
+): Verdict | undefined {
   const [first] = newest;
   if (active === undefined || first === undefined || isNewest(active, newestRevision)) return undefined;
-  const answers = probes.some(({ podUid, healthy }) => podUid === active.metadata.uid && healthy);
-  if (!answers || !newest.every((pod) => isSilent(pod, probes))) return undefined;
+  if (!hasAnswered(active, probes) || !newest.every((pod) => isSilent(pod, probes))) return undefined;
   return bad(
     "PodsFailing",
     `pod ${first.metadata.name} runs but does not answer at its health port, so it is not tried`,

@@ -3,13 +3,13 @@ import { proxyConsumerService } from "../desired/consumer-service.ts";
 import { type ActiveEndpoint, endpointSlices } from "../desired/endpoint-slice.ts";
 import { proxyNetworkPolicy } from "../desired/network-policy.ts";
 import { rendezvousService } from "../desired/rendezvous-service.ts";
-import { ownSecret, ownSecretMetadata } from "../desired/secret.ts";
 import { attemptText, attemptTime } from "./attempt.ts";
 import { transitionEvents } from "./conditions.ts";
 import { fingerprintPause } from "./fingerprint.ts";
 import { asFormerPair } from "./former-pair.ts";
 import type { ProxyInput } from "./observed.ts";
-import { isControlledBy, isOrphanOf, ownedBy, refOf, unwanted } from "./ownership.ts";
+import { type OwnSecret, planOwnSecret } from "./own-secret.ts";
+import { ownedBy, refOf, unwanted } from "./ownership.ts";
 import { askAgain } from "./pace.ts";
 import type { DesiredObject, EventNote, Plan } from "./plan.ts";
 import { addressesOf, runningContainer } from "./pods.ts";
@@ -56,15 +56,11 @@ export function planProxy(given: ProxyInput): Plan<ProxyStatus> {
   };
 }
 
-/**
- * What becomes of the Secret. Where the Proxy names one it is the user's. A stranger's of the name that ours would have is neither changed nor used,
- * so no pod is made from it; the apply reports the conflict.
- */
-function secretOf({ proxy, secret, freshSecret }: ProxyInput) {
-  if (proxy.spec.secretRef !== undefined) return { create: [], apply: [], isForeign: false };
-  if (secret === undefined) return { create: [ownSecret(proxy, freshSecret)], apply: [], isForeign: false };
-  const metadata = ownSecretMetadata(proxy);
-  return { create: [], apply: [metadata], isForeign: !isControlledBy(secret, proxy) && !isOrphanOf(secret, metadata) };
+/** Where the Proxy names a Secret it is the user's. */
+function secretOf({ proxy, secret, freshSecret }: ProxyInput): OwnSecret {
+  return proxy.spec.secretRef === undefined
+    ? planOwnSecret(proxy, secret, freshSecret)
+    : { create: [], apply: [], isForeign: false };
 }
 
 function activeEndpoint({ choice: { active, attempt }, former }: ProxyFindings): ActiveEndpoint | undefined {

@@ -3,7 +3,6 @@ import { isApplied } from "../desired/applied.ts";
 import { tunnelConsumerService } from "../desired/consumer-service.ts";
 import { tunnelSecretName } from "../desired/names.ts";
 import { selectorText } from "../desired/pod-template.ts";
-import { ownSecret, ownSecretMetadata } from "../desired/secret.ts";
 import { labels } from "../names.ts";
 import {
   bad,
@@ -17,7 +16,8 @@ import {
 } from "./conditions.ts";
 import { isExcessPairOf } from "./former-pair.ts";
 import type { ObservedObject, TunnelInput } from "./observed.ts";
-import { isControlledBy, isOrphanOf, ownedBy, unwanted } from "./ownership.ts";
+import { planOwnSecret } from "./own-secret.ts";
+import { isControlledBy, ownedBy, unwanted } from "./ownership.ts";
 import { type Pair, pairStatus, pairsOf } from "./pairs.ts";
 import type { DesiredObject, Plan } from "./plan.ts";
 import { withProgress } from "./progress.ts";
@@ -28,22 +28,20 @@ import { notRemoved, refused, secretUnusable } from "./workload-checks.ts";
 
 /** Decides what a Tunnel needs: its Secret, the consumer Service in front of all pairs, and the pairs. */
 export function planTunnel(input: TunnelInput): Plan<TunnelStatus> {
-  const { tunnel, secret, failures } = input;
+  const { tunnel, failures } = input;
   const pairs = pairsOf(input);
-  // A stranger's Secret of that name is neither changed nor used, so no pair is made from it. The apply reports the conflict.
-  const hasForeignSecret =
-    secret !== undefined && !isControlledBy(secret, tunnel) && !isOrphanOf(secret, ownSecretMetadata(tunnel));
+  const secret = planOwnSecret(tunnel, input.secret, input.freshSecret);
   const apply: DesiredObject[] = [
-    ...(secret === undefined ? [] : [ownSecretMetadata(tunnel)]),
+    ...secret.apply,
     ...inSteps([tunnelConsumerService(tunnel)], ownedBy(tunnel, input.services)),
-    ...(hasForeignSecret ? [] : pairs.flatMap((pair) => pair.wanted)),
+    ...(secret.isForeign ? [] : pairs.flatMap((pair) => pair.wanted)),
   ];
-  const pairObjects = hasForeignSecret ? [] : [...input.proxies, ...input.targets, ...input.leftPairs];
+  const pairObjects = secret.isForeign ? [] : [...input.proxies, ...input.targets, ...input.leftPairs];
   const status = statusOf(input, pairs);
   // What a Tunnel of this name left behind and this one does not want would go on taking a part of its consumers.
   const isTheirs = (object: ObservedObject) => isControlledBy(object, tunnel) || isExcessPairOf(tunnel, object);
   return {
-    create: secret === undefined ? [ownSecret(tunnel, input.freshSecret)] : [],
+    create: secret.create,
     apply,
     remove: unwanted(tunnel, [...input.services, ...pairObjects], apply, failures, isTheirs),
     status,
